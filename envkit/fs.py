@@ -1,0 +1,83 @@
+"""Files that appear whole or not at all, and folders that go away completely."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Publish ``data`` at ``path`` atomically, durably, with permissions ``mode``.
+
+    Raises:
+        OSError: the folder is missing or cannot be written; ``path`` is unchanged then.
+    """
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)  # noqa: PTH101 - a string from mkstemp
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)  # noqa: PTH108
+        raise
+
+
+def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Publish UTF-8 ``text`` with its newlines as they are."""
+    write_bytes(path, text.encode("utf-8"), mode=mode)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Publish ``value`` as JSON for people and programs."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file's bytes, in hexadecimal digits."""
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and all in it, read-only entries too; a missing one is fine.
+
+    Raises:
+        OSError: something could not be removed.
+    """
+
+    def _make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
+        exception = error[1] if isinstance(error, tuple) else error
+        if isinstance(exception, FileNotFoundError):
+            return
+        if not isinstance(exception, PermissionError):
+            raise exception  # type: ignore[misc]  # shutil hands over the exception it caught
+        parent = Path(name).parent
+        parent.chmod(parent.stat().st_mode | stat.S_IRWXU)
+        with contextlib.suppress(OSError):
+            os.chmod(name, stat.S_IRWXU)  # noqa: PTH101 - a name from shutil
+        if Path(name).is_dir() and not Path(name).is_symlink() and function is not os.unlink:
+            remove_tree(Path(name))
+        else:
+            function(name)
+
+    if path.is_symlink():
+        path.unlink()
+        return
+    shutil.rmtree(path, onerror=_make_writable_and_retry)
