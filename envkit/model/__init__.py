@@ -1,0 +1,1 @@
+"""Words of envkit as immutable values; no input or output."""

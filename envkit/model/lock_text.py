@@ -1,0 +1,49 @@
+"""The text of a lock file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from envkit.model.lock import SCHEMA
+
+if TYPE_CHECKING:
+    from envkit.model.lock import Lock
+
+
+def render_lock(lock: Lock) -> str:
+    """The text of a lock file: the same lock gives the same bytes, one line per package."""
+    head: dict[str, Any] = {
+        "schema": SCHEMA,
+        "spec": lock.spec,
+        "spec_sha256": lock.spec_sha256,
+        "created_by": lock.created_by,
+        "installer": lock.installer,
+        "python": lock.python,
+        "cuda": lock.cuda or "cpu",
+        "toolkit": lock.toolkit or "none",
+    }
+    if lock.library_path:
+        head["library_path"] = True
+    lines = [f"{key}: {_flow(value)}" for key, value in head.items()]
+    lines.append("platforms:")
+    for name in sorted(lock.platforms):
+        platform = lock.platforms[name]
+        lines.append(f"  {name}:")
+        lines.append("    needs:" if platform.needs else "    needs: {}")
+        lines += [f"      {key}: {_flow(dict(fact))}" for key, fact in platform.needs.items()]
+        lines.append("    packages:")
+        lines += [f"    - {_flow(package.to_dict())}" for package in sorted(platform.packages, key=lambda p: p.name)]
+        lines.append("    base:" if platform.base else "    base: []")
+        lines += [f"    - {_flow(dict(record))}" for record in platform.base]
+    if lock.drift:
+        lines.append("drift:")
+        entries = ({"name": item.name, "locked": item.locked, "installed": item.installed} for item in lock.drift)
+        lines += [f"- {_flow(entry)}" for entry in entries]
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: object) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, sort_keys=False, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")

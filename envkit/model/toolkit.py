@@ -1,0 +1,42 @@
+"""A CUDA toolkit folder on this machine, and where toolkits usually lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """A CUDA toolkit: compiler, headers, libraries. Not the driver, and not the CUDA runtime inside a torch wheel.
+
+    Attributes:
+        version: as full as known, ``11.3.1`` or only ``11.3``; None when the folder does not tell.
+        release: major and minor, ``11.3``; None together with ``version``.
+        path: the folder, normalised but not resolved: ``/usr/local/cuda-11.3`` even where that is a link.
+        found_via: what led to it: ``CUDA_HOME``, ``/usr/local``, ``--toolkit``.
+        has_nvcc: whether it can compile; a folder of the runtime libraries alone cannot.
+    """
+
+    version: str | None
+    release: str | None
+    path: Path
+    found_via: str
+    has_nvcc: bool
+
+    def to_json(self) -> dict[str, str | None]:
+        """The facts that a record keeps and that ``--json`` shows."""
+        return {"version": self.version, "release": self.release, "path": str(self.path)}
+
+
+def usual_folders(version: str | None, release: str | None) -> tuple[str, ...]:
+    """Where a toolkit of that version usually lies on Linux, likeliest first; nothing for an unknown version.
+
+    NVIDIA's packages and run files install to ``/usr/local/cuda-11.3``; clusters often use ``/opt``. A bare
+    ``/usr/local/cuda`` is not among them: its version is anybody's guess.
+    """
+    names = dict.fromkeys(name for name in (release, version) if name is not None)
+    return tuple(pattern + name for name in names for pattern in ("/usr/local/cuda-", "/opt/cuda-", "/opt/cuda/"))
