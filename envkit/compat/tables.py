@@ -1,0 +1,130 @@
+"""Typed answers from the tables in ``envkit/data``; a fact that is not known is None or absent."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from envkit import resources
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
+"""The tables' names of conda's platforms; CUDA builds exist for these alone."""
+
+MAY_REFUSE = ("confirmed", "single")
+"""How well a fact must be known to refuse on its ground; whatever is known less well only warns."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverNeed:
+    """What a CUDA build needs of the NVIDIA driver.
+
+    Attributes:
+        minimum: below it the build does not run.
+        toolkit: the driver that the toolkit was released with; between the two, newer features do not work.
+        known: how well ``minimum`` is known.
+    """
+
+    minimum: str
+    toolkit: str | None
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchList:
+    """GPU code in a torch wheel.
+
+    Attributes:
+        capabilities: compute capabilities it has machine code for, ascending.
+        ptx: those it has PTX for, compiled at first use on this or any newer capability.
+        known: how well.
+    """
+
+    capabilities: tuple[str, ...]
+    ptx: tuple[str, ...]
+    known: str
+
+
+@functools.cache
+def _table(name: str) -> dict[str, Any]:
+    text = resources.data_file(f"{name}.yaml").read_text(encoding="utf-8")
+    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
+    return table
+
+
+def preload() -> None:
+    """Read all tables that a lock needs; to be done while another program works."""
+    for name in ("cuda_toolkits", "arch_lists", "pytorch_releases"):
+        _table(name)
+
+
+def version_key(text: str) -> tuple[int, ...]:
+    """A version for comparison part by part; zeros at the end do not count: 470.82 is 470.82.00."""
+    parts = [int(part) for part in re.findall(r"\d+", text)]
+    while parts[-1:] == [0]:
+        parts.pop()
+    return tuple(parts)
+
+
+def build_label(cuda: str | None) -> str:
+    """``cu113`` for build CUDA 11.3, ``cpu`` for None."""
+    return "cpu" if cuda is None else "cu" + "".join(cuda.split(".")[:2])
+
+
+def driver_need(cuda: str, platform: str) -> DriverNeed | None:
+    """What a build for ``cuda`` needs of the driver, by the rules in ``cuda_toolkits.yaml``.
+
+    The floor is that of minor-version compatibility (from 11.0 on), or the oldest driver that the toolkit itself was
+    released with where that is older (11.0) or the only rule there is (10.2 and before).
+    """
+    system = "windows" if platform == "win-64" else "linux"
+    row = next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == cuda), None)
+    if row is None or platform not in _MACHINES:
+        return None
+    released: dict[str, str] = {
+        update[f"driver_{system}"]: update["driver_status"]
+        for update in row["updates"]
+        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE
+    }
+    rule = row["minor_version_minimum"]
+    floors = dict(released)
+    if rule[system] is not None:
+        floors[rule[system]] = rule.get(f"{system}_status", rule["status"])
+    if not floors:
+        return None
+    minimum = min(floors, key=version_key)
+    return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum])
+
+
+def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
+    """The GPU code of torch's wheel for a build CUDA and platform; where two rows tell, the better known one's."""
+    release, build, machine = torch.partition("+")[0], build_label(cuda), _MACHINES.get(platform)
+    rows = [
+        row
+        for row in _table("arch_lists")["entries"]
+        if release in row["torch"]
+        and row["build"] == build
+        and row["platform"] == machine
+        and row["package"].startswith("wheel")
+    ]
+    if not rows:
+        return None
+    best = min(rows, key=lambda row: row["status"] != "confirmed")
+    code = {kind: _capabilities(best["arch_list"], kind) for kind in ("sm", "compute")}
+    return ArchList(code["sm"], code["compute"], best["status"])
+
+
+def _capabilities(entries: list[str], kind: str) -> tuple[str, ...]:
+    found = [match for entry in entries if (match := re.fullmatch(rf"{kind}_(\d+)(\d)", entry))]
+    return tuple(sorted((f"{match[1]}.{match[2]}" for match in found), key=version_key))
+
+
+def plain_wheel_build(torch: str, platform: str) -> str | None:
+    """The build of the wheel without a label on PyPI, ``cu102`` or ``cpu``; None where that is not confirmed."""
+    row = next((row for row in _table("pytorch_releases")["releases"] if row["torch"] == torch), None)
+    plain = ((row or {}).get("pypi_plain_wheel") or {}).get(_MACHINES.get(platform, ""), {})
+    return str(plain["build"]) if plain.get("build_status") == "confirmed" else None
