@@ -1,0 +1,1 @@
+"""What puts packages into an environment, and keeps the other installer out."""

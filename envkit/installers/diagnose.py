@@ -1,0 +1,99 @@
+"""What an installer's failure means: which file, from where, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from envkit.errors import DownloadError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from envkit.errors import EnvkitError
+    from envkit.model.lock import LockedPackage
+
+_MISMATCH = re.compile(r"hash mismatch|do not match the hashes", re.IGNORECASE)
+_UNREACHABLE = re.compile(
+    r"failed to fetch|error sending request|connection (?:refused|reset|broken)|dns error|timed? ?out|"
+    r"failed to establish|max retries|name or service not known|temporary failure in name resolution|"
+    r"certificate|proxy|unauthorized|forbidden|50\d ",
+    re.IGNORECASE,
+)
+_ABSENT = re.compile(r"not found in|no version of|no solution found|no matching distribution|404", re.IGNORECASE)
+_OFFLINE = re.compile(r"network was disabled|offline", re.IGNORECASE)
+_FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+
+
+def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place: str, *, offline: bool) -> EnvkitError:
+    """The error to show for an installer's ``error`` about ``packages`` that were to come from ``place``."""
+    said = f"{getattr(error, 'stderr', '')}\n{getattr(error, 'stdout', '')}"
+    named = _named(packages, said)
+    telling = _telling_lines(said)
+    if _FULL.search(said):
+        return _storage_error(telling)
+    if _MISMATCH.search(said):
+        return _mismatch(named[0], place, said)
+    files = _files(named)
+    if offline or _OFFLINE.search(said):
+        return DownloadError(
+            f"Offline, and not on this disk: {files}.",
+            why=telling,
+            hint="Name a folder that holds them with --wheelhouse DIR, or go online once.",
+        )
+    if _UNREACHABLE.search(said):
+        return DownloadError(f"Could not get {files} from {place}.", why=telling, hint=_advice(named))
+    if _ABSENT.search(said):
+        return DownloadError(f"{place} does not have {files}.", why=telling, hint=_advice(named))
+    error.hint = error.hint or f"It was to install {files} from {place}."
+    return error
+
+
+def _advice(packages: Sequence[LockedPackage]) -> str:
+    if any(item.source for item in packages):
+        return (
+            "Check the network and proxy. Or download the file elsewhere, from a mirror of that index for instance, "
+            "put it into a folder and run again with --wheelhouse DIR: the hash in the lock decides, not the place."
+        )
+    return "Check the network, proxy and index-url, or put the file into a folder and run again with --wheelhouse DIR."
+
+
+def _named(packages: Sequence[LockedPackage], said: str) -> list[LockedPackage]:
+    """The packages that a message speaks of; all of them when it names none."""
+    text = said.lower().replace("_", "-")
+    named = [item for item in packages if re.search(rf"(?<![\w.-]){re.escape(item.name)}(?![\w-])", text)]
+    return named or list(packages)
+
+
+def _files(packages: Sequence[LockedPackage]) -> str:
+    shown = ", ".join(item.file for item in packages[:3])
+    more = len(packages) - 3
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _telling_lines(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    start = next((i for i, line in enumerate(lines) if re.match(r"(error|ERROR|\u00d7|Caused by)", line)), 0)
+    return "\n".join(lines[start:][:10])
+
+
+def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:
+    found = re.findall(r"\b[0-9a-f]{64}\b", said)
+    got = next((digest for digest in found if digest != package.sha256), None)
+    single = " The lock knows this hash from a single place, so it may be the wrong one." if package.known else ""
+    return DownloadError(
+        f"Hash mismatch: {package.file} from {place} is not the locked file.",
+        why=f"Expected sha256 {package.sha256}, got {got or 'another one'}.{single}",
+        hint="Do not install it. Remove a broken copy from the cache (`uv cache clean "
+        + package.name
+        + "`) or wheelhouse, "
+        "try another mirror, or compare the hash with the one that the project publishes.",
+    )
+
+
+def _storage_error(telling: str) -> EnvkitError:
+    return StorageError(
+        "The disk or your quota is full.",
+        why=telling,
+        hint="Free space, or set ENVKIT_HOME and UV_CACHE_DIR elsewhere.",
+    )

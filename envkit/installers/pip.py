@@ -1,0 +1,216 @@
+"""Putting locked wheels into an environment, by uv or by pip: hash-checked, each name from one place only.
+
+Each package is asked for in exactly one of these calls: from folders on this disk; from the source that the lock names
+for it; from the user's default index. No call knows two of these places, so no name is looked for in two.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit import process
+from envkit.errors import DownloadError, ProgramError, UnfitMachineError
+from envkit.installers.diagnose import download_error
+from envkit.installers.indexes import (
+    pip_index_arguments,
+    pip_index_environment,
+    redacted,
+    uv_index_arguments,
+    uv_index_environment,
+)
+from envkit.installers.uv import UV_ENVIRONMENT, uv_program
+from envkit.installers.uv_settings import read_uv_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from envkit.installers.indexes import PipConfig
+    from envkit.model.lock import LockedPackage
+    from envkit.model.progress import Progress
+
+_TIMEOUT_S = 4 * 3600.0
+"""2 GB over a slow line; uv and pip have their own, shorter limits for a connection that says nothing."""
+_OFFLINE_TIMEOUT_S = 1200.0
+_NO_INDEX_SETTINGS: dict[str, str | None] = dict.fromkeys(
+    (
+        "UV_INDEX",
+        "UV_DEFAULT_INDEX",
+        "UV_INDEX_URL",
+        "UV_EXTRA_INDEX_URL",
+        "UV_FIND_LINKS",
+        "UV_NO_INDEX",
+        "UV_INDEX_STRATEGY",
+    )
+)
+_NO_PIP_SETTINGS: dict[str, str | None] = {
+    **{f"PIP_{name}": None for name in ("INDEX_URL", "EXTRA_INDEX_URL", "FIND_LINKS", "NO_INDEX", "CONSTRAINT")},
+    **{f"PIP_{name}": None for name in ("REQUIREMENT", "ONLY_BINARY", "NO_BINARY", "PRE", "REQUIRE_HASHES", "NO_DEPS")},
+    "PIP_CONFIG_FILE": os.devnull,  # pip reads no configuration file then
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Packages that come from one place.
+
+    Attributes:
+        place: for people.
+        packages: what comes from there.
+        uv, pip: arguments that lead the two engines there, and nowhere else.
+        uses_default: whether the user's own index settings count.
+    """
+
+    place: str
+    packages: tuple[LockedPackage, ...]
+    uv: tuple[str, ...]
+    pip: tuple[str, ...]
+    uses_default: bool = False
+    is_local: bool = False
+
+
+def install(
+    python: Path,
+    packages: Sequence[LockedPackage],
+    files: Mapping[str, Path],
+    *,
+    python_version: str,
+    engine: str,
+    config: PipConfig,
+    offline: bool,
+    progress: Progress,
+) -> None:
+    """Install exactly ``packages`` into the environment of the interpreter ``python``, which holds nothing else.
+
+    Args:
+        python: the environment's interpreter.
+        packages: all with a hash.
+        files: those that lie on this disk, by package name.
+        python_version: of that interpreter.
+        engine: "uv" or "pip".
+        config: the user's settings for the default index.
+        offline: whether only this disk and uv's cache may be used.
+        progress: told what happens.
+
+    Raises:
+        DownloadError: a file could not be had, or is not the locked one.
+        ProgramError: the engine failed otherwise.
+    """
+    for group in _groups(packages, files, config):
+        with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
+            requirements = Path(folder) / "requirements.txt"
+            lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
+            requirements.write_text("".join(lines), encoding="utf-8")
+            if engine == "uv":
+                _by_uv(python, group, requirements, config, offline=offline, progress=progress)
+            else:
+                program = pip_program(python, python_version)
+                _by_pip(program, group, requirements, config, offline=offline, progress=progress)
+
+
+def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config: PipConfig) -> list[_Group]:
+    local = tuple(item for item in packages if item.name in files)
+    remote = [item for item in packages if item.name not in files]
+    groups = []
+    if local:
+        folders = list(dict.fromkeys(str(files[item.name].parent) for item in local))
+        links = tuple(part for folder in folders for part in ("--find-links", folder))
+        groups.append(_Group(", ".join(folders), local, ("--no-index", *links), ("--no-index", *links), is_local=True))
+    for source in dict.fromkeys(item.source for item in remote if item.source is not None):
+        claimed = tuple(item for item in remote if item.source == source)
+        groups.append(_Group(source, claimed, ("--default-index", source), ("--index-url", source)))
+    default = tuple(item for item in remote if item.source is None)
+    if default:
+        place = redacted(config.index_url) if config.index_url else "your default index (PyPI or your mirror)"
+        uv = ("--index-strategy", "unsafe-best-match", *uv_index_arguments(config))  # the hash decides, not the index
+        groups.append(_Group(place, default, uv, tuple(pip_index_arguments(config)), uses_default=True))
+    return groups
+
+
+def _by_uv(
+    python: Path, group: _Group, requirements: Path, config: PipConfig, *, offline: bool, progress: Progress
+) -> None:
+    command: list[str | Path] = [uv_program(), "pip", "install", "--python", python, "--no-deps", "--require-hashes"]
+    command += ["-r", requirements, *_wheels_only(group), *group.uv]
+    # of uv.toml only how an index is reached; which index it is, the group says
+    settings = requirements.with_name("uv.toml")
+    settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
+    command += ["--config-file", settings]
+    environment = {**UV_ENVIRONMENT, **_NO_INDEX_SETTINGS}
+    reach = uv_index_environment(config)
+    environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - environment.keys()}
+    # uv's cache may hold everything, and then nothing is asked of any index
+    cached = process.run(
+        [*command, "--offline", "--quiet"],
+        timeout_s=_OFFLINE_TIMEOUT_S,
+        env=environment,
+        cwd=requirements.parent,
+        check=False,
+    )
+    if cached.returncode == 0:
+        return
+    if offline or group.is_local:
+        raise download_error(process.failure(cached), group.packages, group.place, offline=offline)
+    try:
+        process.run(command, timeout_s=_TIMEOUT_S, env=environment, cwd=requirements.parent, screen=progress.screen())
+    except ProgramError as error:
+        raise download_error(error, group.packages, group.place, offline=False) from error
+
+
+def _by_pip(
+    pip: tuple[str | Path, ...],
+    group: _Group,
+    requirements: Path,
+    config: PipConfig,
+    *,
+    offline: bool,
+    progress: Progress,
+) -> None:
+    if offline and not group.is_local:
+        missing = ", ".join(item.file for item in group.packages)
+        raise DownloadError(
+            f"Offline, and these files are not on this disk: {missing}.",
+            hint="Name a folder that holds them with --wheelhouse DIR; with --engine uv its cache counts too.",
+        )
+    command: list[str | Path] = [*pip, "install", "--no-deps", "--require-hashes", "--no-compile"]
+    command += _wheels_only(group)
+    command += ["--ignore-installed", "--no-warn-script-location", "-r", requirements, *group.pip]
+    try:
+        environment = _NO_PIP_SETTINGS | (pip_index_environment(config) if group.uses_default else {})
+        process.run(command, timeout_s=_TIMEOUT_S, env=environment, screen=progress.screen())
+    except ProgramError as error:
+        raise download_error(error, group.packages, group.place, offline=offline) from error
+
+
+def _wheels_only(group: _Group) -> list[str]:
+    """Nothing is built but what the lock holds as an sdist."""
+    wheels = [item.name for item in group.packages if item.file.endswith(".whl")]
+    if len(wheels) == len(group.packages):
+        return ["--only-binary", ":all:"]
+    return [part for name in wheels for part in ("--only-binary", name)]
+
+
+def pip_program(python: Path, version: str) -> tuple[str | Path, ...]:
+    """The command that runs pip with the interpreter ``python``, from the wheel that virtualenv brings along.
+
+    The environment itself may hold no pip, or an old one; nothing but what the lock says goes into it.
+
+    Raises:
+        UnfitMachineError: virtualenv has no pip for that version of Python.
+    """
+    from virtualenv.seed.wheels.embed import get_embed_wheel  # noqa: PLC0415 - only for the pip engine
+
+    minor = ".".join(version.split(".")[:2])
+    wheel = get_embed_wheel("pip", minor)
+    if wheel is None:
+        raise UnfitMachineError(
+            f"virtualenv brings no pip for Python {minor}.",
+            why="Its newer releases dropped 3.8 and older.",
+            hint="Use --engine uv.",
+        )
+    return python, Path(wheel.path) / "pip"

@@ -1,0 +1,114 @@
+"""uv's own settings, variables and ``uv.toml``, as far as they say where packages come from.
+
+uv's rules: https://docs.astral.sh/uv/concepts/configuration-files/ (checked 2026-11-30).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from envkit.errors import InvalidFileError
+from envkit.installers.toml import TOMLDecodeError, parse_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CONNECTION_KEYS = (
+    "allow-insecure-host",
+    "cache-dir",
+    "http-proxy",
+    "https-proxy",
+    "keyring-provider",
+    "native-tls",
+    "no-proxy",
+    "offline",
+    "system-certs",
+)
+"""Settings of ``uv.toml`` that say how uv reaches an index; the others would change what is resolved."""
+
+
+@dataclass(frozen=True, slots=True)
+class UvSettings:
+    """What the user told uv; None and empty: nothing.
+
+    Attributes:
+        index_url: the default index.
+        extra_index_urls: further indexes, in uv's order, as ``URL`` or ``NAME=URL``.
+        find_links: folders and pages.
+        no_index: whether indexes are off.
+        connection: settings of how to reach an index, by uv's names.
+    """
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
+    connection: Mapping[str, Any] = field(default_factory=dict)
+
+    def connection_toml(self) -> str:
+        """The text of a ``uv.toml`` with the connection settings alone."""
+        return "".join(f"{key} = {json.dumps(value)}\n" for key, value in sorted(self.connection.items()))
+
+
+def read_uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
+    """uv's settings for the default index: the system's ``uv.toml``, the user's over it, variables over both.
+
+    Raises:
+        InvalidFileError: a ``uv.toml`` is broken.
+    """
+    environ = os.environ if environ is None else environ
+    tables: dict[str, Any] = {}
+    for path in uv_config_files(environ):
+        tables |= _read(path)
+    tables |= tables.pop("pip", {})
+    named = [entry for entry in tables.get("index") or [] if isinstance(entry, dict) and not entry.get("explicit")]
+    default = next((entry.get("url") for entry in named if entry.get("default")), None) or tables.get("index-url")
+    others = [_label(entry) for entry in named if not entry.get("default") and entry.get("url")]
+    others += tables.get("extra-index-url") or []
+    links = tables.get("find-links") or []
+    variable_links = environ.get("UV_FIND_LINKS", "")
+    return UvSettings(
+        index_url=environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or default,
+        extra_index_urls=tuple(
+            [*environ.get("UV_INDEX", "").split(), *environ.get("UV_EXTRA_INDEX_URL", "").split()] or others
+        ),
+        find_links=tuple([part for part in variable_links.split(",") if part] or links),
+        no_index=environ.get("UV_NO_INDEX", str(tables.get("no-index", ""))).lower() in {"1", "true", "yes", "on"},
+        connection={key: tables[key] for key in _CONNECTION_KEYS if key in tables},
+    )
+
+
+def uv_config_files(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Path, ...]:
+    """uv's configuration files outside of projects, the user's last; they need not exist."""
+    if environ.get("UV_NO_CONFIG", "").lower() in {"1", "true"}:
+        return ()
+    if environ.get("UV_CONFIG_FILE"):
+        return (Path(environ["UV_CONFIG_FILE"]),)
+    if platform == "win32":
+        home = Path(environ.get("USERPROFILE") or Path.home())
+        roaming = Path(environ.get("APPDATA") or home / "AppData/Roaming")
+        return (Path(environ.get("PROGRAMDATA", r"C:\ProgramData")) / "uv/uv.toml", roaming / "uv/uv.toml")
+    home = Path(environ.get("HOME") or Path.home())
+    folders = [Path(folder) for folder in (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":") if folder]
+    system = next((path for folder in folders if (path := folder / "uv/uv.toml").is_file()), Path("/etc/uv/uv.toml"))
+    return (system, Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "uv/uv.toml")
+
+
+def _label(entry: dict[str, Any]) -> str:
+    return f"{entry['name']}={entry['url']}" if entry.get("name") else str(entry["url"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    try:
+        return parse_toml(text)
+    except TOMLDecodeError as error:
+        raise InvalidFileError(str(path), f"uv's configuration cannot be read: {error}") from error
