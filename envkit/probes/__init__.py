@@ -1,0 +1,1 @@
+"""Probes: what this machine and an environment on it say about themselves."""
