@@ -1,0 +1,1 @@
+"""What envkit does, one verb per module; nothing here prints."""

@@ -1,0 +1,213 @@
+"""Create: from a spec's name or file to a verified, snapshotted environment."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from envkit import fs, paths
+from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
+from envkit.operations import journal
+from envkit.operations.build import Plan, Seconds, build, check_backend, check_place, make_plan, name_and_prefix
+from envkit.operations.environments import prefix_from, read_environment
+from envkit.operations.fit import check_fit
+from envkit.operations.locking import prefix_lock
+from envkit.operations.locks import lock_for_spec
+from envkit.operations.own_files import own_lock
+from envkit.operations.specs import find_spec, looks_like_lock, names_file, read_lock
+from envkit.operations.trust import check_sources
+from envkit.operations.verify import VerifyResult, verify_environment
+from envkit.probes.host import current_platform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from envkit.model.environment import Environment
+    from envkit.model.lock import Lock
+    from envkit.model.progress import Progress
+    from envkit.operations.options import CreateOptions
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResult:
+    """How a creation ended.
+
+    Attributes:
+        environment: the environment, or None after a dry run.
+        created: false when it was there already.
+        verification: None when none was made.
+        seconds: time of each part.
+        plan: what a dry run would make.
+    """
+
+    environment: Environment | None
+    created: bool
+    verification: VerifyResult | None
+    seconds: Seconds
+    plan: Plan | None = None
+
+    @property
+    def error(self) -> EnvkitError | None:
+        """A failed verification; one that cannot be made here is no failure of a creation."""
+        error = self.verification.error if self.verification is not None else None
+        return error if isinstance(error, VerificationFailedError) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of ``envkit create --json`` and ``restore --json`` (docs/json.md)."""
+        check = self.verification
+        value: dict[str, Any] = {
+            "environment": None if self.environment is None else self.environment.to_json(),
+            "created": self.created,
+            "verify": None if check is None else check.report.to_json(),
+            "snapshot": None if check is None or check.snapshot is None else str(check.snapshot),
+            "seconds": self.seconds.to_json(),
+        }
+        if self.plan is not None:
+            packages = self.plan.lock.platforms[self.plan.platform].packages
+            value["plan"] = {
+                "name": self.plan.name,
+                "prefix": str(self.plan.prefix),
+                "python": str(self.plan.interpreter.path),
+                "toolkit": None if self.plan.toolkit is None else self.plan.toolkit.to_json(),
+                "packages": [{"name": p.name, "version": p.version, "source": p.source} for p in packages],
+                "download_bytes": self.plan.download_bytes,
+            }
+        return value
+
+
+def create(name_or_file: str, options: CreateOptions, progress: Progress) -> CreateResult:
+    """Make the environment of a spec (or of a lock file), unless the same one is there already.
+
+    Raises:
+        EnvkitError: see docs/exit-codes.md; nothing is left behind then, and nothing that was there is touched.
+    """
+    seconds = Seconds()
+    progress.step("lock")
+    if names_file(name_or_file) and looks_like_lock(prefix_from(name_or_file)):
+        lock = read_lock(prefix_from(name_or_file), name_or_file)
+    else:
+        lock = lock_for_spec(find_spec(name_or_file), options, progress)
+    platform = current_platform()
+    check_platform(lock, platform)
+    seconds.until_now("lock")
+    name, prefix = name_and_prefix(lock.environment_name(platform), options, name_or_file)
+    return make(name, prefix, lock, options, progress, seconds)
+
+
+def make(
+    name: str, prefix: Path, lock: Lock, options: CreateOptions, progress: Progress, seconds: Seconds
+) -> CreateResult:
+    """Make the environment of ``lock`` at ``prefix``, or find it there; what create and restore share."""
+    platform = current_platform()
+    check_backend(lock, options)
+    check_place(prefix)
+    there = _already_there(name, prefix, lock, options, platform)
+    if there is not None:
+        return CreateResult(there, created=False, verification=None, seconds=seconds)
+    check_sources((item.source for item in lock.platforms[platform].packages if item.source), options, lock.path)
+    check_fit(lock, platform, options, progress)
+    plan = make_plan(name, prefix, lock, platform, options, progress, seconds)
+    if options.dry_run:
+        return CreateResult(None, created=False, verification=None, seconds=seconds, plan=plan)
+    with prefix_lock(prefix, "create", progress, timeout_s=options.lock_timeout_s):
+        if journal.recover(prefix):
+            progress.note(f"Cleaned up what an earlier, interrupted envkit left at {prefix}.")
+        check_place(prefix)
+        there = _already_there(name, prefix, lock, options, platform)
+        if there is not None:
+            return CreateResult(there, created=False, verification=None, seconds=seconds)
+        return _build_and_verify(plan, progress, seconds)
+
+
+def check_platform(lock: Lock, platform: str) -> None:
+    """Refuse a lock that has nothing for this platform.
+
+    Raises:
+        UnfitMachineError: so.
+    """
+    if platform not in lock.platforms:
+        raise UnfitMachineError(
+            f"{lock.path or lock.spec} holds nothing for this platform, {platform}.",
+            why=f"It was made for {', '.join(sorted(lock.platforms))}.",
+            hint=f"If such builds exist: `envkit lock SPEC --platform {platform}` with a spec of your own.",
+        )
+
+
+def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, platform: str) -> Environment | None:
+    """The same environment, if it is at that place; None when the place is free or will be made free.
+
+    Raises:
+        ExistsError: another environment is there.
+    """
+    found = read_environment(prefix)
+    if found is None or found.state == "incomplete" or options.replace:
+        return None
+    if found.state == "complete":
+        same = found.lock_sha256 == lock.digest(platform) or own_lock(found).same_files(lock, platform)
+        if same and _same_toolkit(found, options):
+            return found
+    differs = "with another toolkit" if found.state == "complete" and same else "made from another lock"
+    what = differs if found.state == "complete" else f"that is {found.state}"
+    raise ExistsError(
+        f"There is an environment {what} at {prefix}.",
+        why=found.problem or f"It was made from {found.spec} on {found.created_at}.",
+        hint=f"Keep both with --name {_free_name(name)}, or replace it with --replace.",
+    )
+
+
+def _same_toolkit(found: Environment, options: CreateOptions) -> bool:
+    """Whether the environment has the toolkit that was asked for, if one was."""
+    if options.toolkit is None:
+        return True
+    if found.toolkit is None or options.toolkit == "none":
+        return found.toolkit is None and options.toolkit == "none"
+    return options.toolkit in {found.toolkit.release, found.toolkit.version} or (
+        prefix_from(options.toolkit) == found.toolkit.path
+    )
+
+
+def _free_name(name: str) -> str:
+    number = 2
+    while (paths.envs_dir() / f"{name}_{number}").exists():
+        number += 1
+    return f"{name}_{number}"
+
+
+def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> CreateResult:
+    replaced = read_environment(plan.prefix)
+    environment = build(plan, progress, seconds, replaced=replaced)
+    with _replacement(plan.prefix, is_one=replaced is not None):
+        verification = None
+        if plan.options.verify:
+            verification = verify_environment(environment, level="device", progress=progress)
+            environment = verification.environment
+        seconds.until_now("verify")
+        if (
+            replaced is not None
+            and verification is not None
+            and isinstance(verification.error, VerificationFailedError)
+        ):
+            error = verification.error
+            error.hint = f"The environment that was there before is back, as it was. {error.why or ''}".strip()
+            raise error
+    return CreateResult(environment, created=True, verification=verification, seconds=seconds)
+
+
+@contextmanager
+def _replacement(prefix: Path, *, is_one: bool) -> Iterator[None]:
+    """The old environment comes back when the block fails, and goes when it succeeds."""
+    if not is_one:
+        yield
+        return
+    pending = journal.read(prefix)
+    try:
+        yield
+    except BaseException:
+        if pending is not None:
+            journal.undo(pending)
+        raise
+    journal.end(prefix)
+    if pending is not None and pending.aside is not None:
+        fs.remove_tree(pending.aside)

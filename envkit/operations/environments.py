@@ -1,0 +1,161 @@
+"""Finding environments: those in envkit's own folder, and those made elsewhere with ``--prefix``."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit import fs, paths
+from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError
+from envkit.model.environment import Environment, parse_record, python_of, unreadable
+from envkit.operations import journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+RECORD = ".envkit/environment.json"
+
+
+def all_environments() -> tuple[Environment, ...]:
+    """Every environment that envkit knows of on this machine, by name; complete or not."""
+    prefixes: dict[Path, None] = {}
+    folder = paths.envs_dir()
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = journal.prefix_of(entry.name) or entry.name
+            if not name.startswith("."):
+                prefixes[folder / name] = None
+    for prefix in registered_prefixes():
+        prefixes[prefix] = None
+    found = (read_environment(prefix) for prefix in prefixes)
+    return tuple(sorted((item for item in found if item is not None), key=lambda item: (item.name, str(item.prefix))))
+
+
+def read_environment(prefix: Path) -> Environment | None:
+    """The environment at ``prefix`` with its state, or None where there is none."""
+    pending = journal.read(prefix)
+    if pending is not None:
+        doing = "removal" if pending.operation == "remove" else "creation"
+        return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
+    try:
+        text = (prefix / RECORD).read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return unreadable(prefix, "broken", f"Its record cannot be read: {error.strerror}.")
+    try:
+        environment = parse_record(text, prefix)
+    except InvalidFileError as error:
+        return unreadable(prefix, "broken", error.message)
+    if not python_of(prefix).exists():
+        problem = "Its Python is gone: the interpreter it was made from has been removed."
+        return replace(environment, state="broken", problem=problem)
+    return environment
+
+
+def find_environment(env: str) -> Environment:
+    """The environment that ``ENV`` on a command line means: a name, or a path when it holds a separator.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    if is_path(env):
+        found = read_environment(prefix_from(env))
+        if found is None:
+            raise NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
+        return found
+    found = read_environment(paths.envs_dir() / env) if env and not env.startswith(".") else None
+    if found is not None:
+        return found
+    everything = all_environments()
+    named = [item for item in everything if item.name == env]
+    if len(named) > 1:
+        places = ", ".join(str(item.prefix) for item in named)
+        raise NotFoundError(f"{env} is the name of several environments: {places}.", hint="Give the path of one.")
+    if named:
+        return named[0]
+    raise NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
+
+
+def usable_environment(env: str) -> Environment:
+    """``find_environment``, but complete.
+
+    Raises:
+        EnvkitError: its creation was cut off, or it is broken; says what to do.
+    """
+    environment = find_environment(env)
+    if environment.state == "complete":
+        return environment
+    raise EnvironmentStateError(
+        f"{environment.name} is {environment.state}.",
+        why=environment.problem,
+        hint=f"Make it again: `envkit restore {env} --replace`, or `envkit create` with its spec.",
+    )
+
+
+class EnvironmentStateError(EnvkitError):
+    """An environment is incomplete or broken, so that it cannot be used."""
+
+    exit_code = ExitCode.VERIFICATION_FAILED
+
+
+def nearest(word: str, known: Iterable[str], what: str = "environment") -> str:
+    """A hint with the name that was probably meant, or all there are."""
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean {close[0]}?"
+    if not names:
+        return f"There is no {what} yet."
+    shown = ", ".join(names[:12])
+    return f"There are: {shown}{', ...' if len(names) > 12 else ''}."  # noqa: PLR2004 - as many as are shown
+
+
+def is_path(env: str) -> bool:
+    """Whether ``ENV`` is a path: it holds a separator."""
+    return "/" in env or (os.name == "nt" and "\\" in env)
+
+
+def prefix_from(text: str) -> Path:
+    """The absolute path that a user means; symbolic links stay as they are."""
+    return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100,PTH111 - resolve() would follow links
+
+
+def write_record(environment: Environment) -> None:
+    """Write the record of an environment into it."""
+    environment.envkit_dir.mkdir(parents=True, exist_ok=True)
+    fs.write_json(environment.prefix / RECORD, environment.to_record())
+
+
+def registered_prefixes() -> list[Path]:
+    """Environments outside envkit's folder that still exist, or whose creation was cut off."""
+    try:
+        lines = (paths.data_home() / "prefixes.txt").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    return [Path(line) for line in dict.fromkeys(lines) if line]
+
+
+def register(prefix: Path) -> None:
+    """Remember an environment outside envkit's folder."""
+    if prefix.parent == paths.envs_dir():
+        return
+    known = registered_prefixes()
+    if prefix not in known:
+        _write_prefixes([*known, prefix])
+
+
+def forget(prefix: Path) -> None:
+    """Forget an environment outside envkit's folder."""
+    known = registered_prefixes()
+    if prefix in known:
+        _write_prefixes([item for item in known if item != prefix])
+
+
+def _write_prefixes(prefixes: list[Path]) -> None:
+    paths.data_home().mkdir(parents=True, exist_ok=True)
+    fs.write_text(paths.data_home() / "prefixes.txt", "".join(f"{prefix}\n" for prefix in prefixes))

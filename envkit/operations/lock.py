@@ -1,0 +1,209 @@
+"""Resolve a spec into a lock: exactly which files give it, per platform."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from envkit import __version__, fs
+from envkit.compat.needs import needs_of
+from envkit.compat.tables import build_label, plain_wheel_build, preload
+from envkit.errors import InvalidFileError, NotFoundError, StorageError, UsageError
+from envkit.installers.indexes import PipConfig, read_pip_config
+from envkit.installers.resolve import resolve
+from envkit.model.lock import Lock, LockedPackage, LockedPlatform, parse_lock
+from envkit.model.lock_text import render_lock
+from envkit.model.progress import Silent
+from envkit.model.spec import PLATFORMS, Spec, parse_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from envkit.model.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class LockChange:
+    """A package whose entry in a lock is another than before; None means absent."""
+
+    platform: str
+    name: str
+    before: str | None
+    after: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """An object of ``changes``."""
+        return {"platform": self.platform, "name": self.name, "before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class LockResult:
+    """What ``lock_spec`` did.
+
+    Attributes:
+        path: the lock file.
+        changes: by platform and name; versions, or file names where the version stayed.
+        lock: what the file holds now.
+    """
+
+    path: Path
+    changes: tuple[LockChange, ...]
+    lock: Lock
+
+    def to_json(self) -> dict[str, Any]:
+        """The command's fields."""
+        return {"lock": str(self.path), "changes": [change.to_json() for change in self.changes]}
+
+
+def lock_path_of(spec_path: Path) -> Path:
+    """Where the lock of a spec lies: ``X.lock.yaml`` beside ``X.yaml``."""
+    return spec_path.with_name(f"{spec_path.stem}.lock.yaml")
+
+
+def lock_spec(
+    spec_path: Path,
+    *,
+    platforms: Sequence[str] = (),
+    output: Path | None = None,
+    upgrade: bool = False,
+    upgrade_packages: Sequence[str] = (),
+    config: PipConfig | None = None,
+    progress: Progress | None = None,
+) -> LockResult:
+    """Resolve the spec in a file and write its lock. A lock that would say the same is left as it is, byte for byte.
+
+    Args:
+        spec_path: the spec.
+        platforms: only these; others in an existing lock of the same spec stay. By default those that the spec names.
+        output: the lock file, by default beside the spec.
+        upgrade: take the newest versions that the spec allows; otherwise the pins of an existing lock are kept.
+        upgrade_packages: the same for these packages.
+        config: the user's pip configuration; read when not given.
+        progress: told each step.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: an unknown platform.
+        InvalidFileError: the spec is wrong, or cannot be satisfied.
+        DownloadError: an index is out of reach.
+        StorageError: the lock cannot be written.
+    """
+    progress = progress if progress is not None else Silent()
+    for platform in platforms:
+        if platform not in PLATFORMS:
+            raise UsageError(f"Unknown platform {platform!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
+    spec = _read_spec(spec_path)
+    path = output if output is not None else lock_path_of(spec_path)
+    old = parse_lock(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
+    config = config if config is not None else read_pip_config()
+    threading.Thread(target=preload, daemon=True).start()  # uv takes longer than the tables
+    locked = dict(old.platforms) if old is not None and platforms and old.spec_sha256 == spec.sha256 else {}
+    for platform in platforms or spec.platforms:
+        progress.step(f"Resolving {spec.name} for {platform}")
+        before = old.platforms.get(platform) if old is not None else None
+        packages = resolve(
+            spec,
+            platform,
+            config=config,
+            preferred=before.packages if before is not None else (),
+            upgrade=upgrade,
+            upgrade_packages=upgrade_packages,
+        )
+        locked[platform] = lock_platform(spec, platform, packages)
+    lock = make_lock(spec, locked, str(path))
+    if old is None or not _says_the_same(old, lock):
+        _write(path, lock)
+    else:
+        lock = old
+    return LockResult(path, _changes(old, lock), lock)
+
+
+def lock_platform(spec: Spec, platform: str, packages: tuple[LockedPackage, ...]) -> LockedPlatform:
+    """What a lock says of one platform.
+
+    Raises:
+        InvalidFileError: the torch that was found is a build for another CUDA than the spec says.
+    """
+    torch = next((package for package in packages if package.name == "torch"), None)
+    if torch is not None and "+" not in torch.version and torch.source is None:
+        _check_plain_build(spec, platform, torch)
+    return LockedPlatform(packages=packages, needs=needs_of(packages, spec.cuda, platform))
+
+
+def make_lock(spec: Spec, platforms: Mapping[str, LockedPlatform], path: str) -> Lock:
+    """The lock of a spec."""
+    return Lock(
+        spec=spec.name,
+        spec_sha256=spec.sha256,
+        created_by=f"envkit {__version__}, uv {importlib.metadata.version('uv')}",
+        installer=spec.installer,
+        python=spec.python,
+        cuda=spec.cuda,
+        toolkit=spec.toolkit,
+        platforms=platforms,
+        library_path=spec.library_path,
+        path=path,
+    )
+
+
+def _read_spec(path: Path) -> Spec:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise NotFoundError(f"There is no spec {path}.", hint="`envkit specs` lists those that ship.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidFileError(str(path), "the file is no UTF-8 text.") from error
+    spec = parse_spec(text, str(path))
+    if spec.installer == "conda":
+        raise InvalidFileError(
+            str(path),
+            "installer: conda specs cannot be resolved by this version of envkit yet.",
+            hint="Use installer: pip with the sources of the wheels.",
+        )
+    return spec
+
+
+def _check_plain_build(spec: Spec, platform: str, torch: LockedPackage) -> None:
+    build, wanted = plain_wheel_build(torch.version, platform), build_label(spec.cuda)
+    if build is not None and build != wanted:
+        raise InvalidFileError(
+            spec.path,
+            f"torch {torch.version} of the default index is built for {build} on {platform}, the spec says {wanted}.",
+            why="A version without a label is whatever PyPI carries; other builds are on PyTorch's own index alone.",
+            hint=f"Write torch=={torch.version}+{wanted}, and name its index: "
+            f"sources: [{{url: https://download.pytorch.org/whl/{wanted}, packages: [torch]}}].",
+        )
+
+
+def _says_the_same(old: Lock, new: Lock) -> bool:
+    """Whether two locks differ in nothing but what made them."""
+    return render_lock(replace(old, created_by=new.created_by)) == render_lock(new)
+
+
+def _write(path: Path, lock: Lock) -> None:
+    try:
+        fs.write_text(path, render_lock(lock))
+    except OSError as error:
+        problem = StorageError.from_os_error(error)
+        raise problem if problem is not None else StorageError.cannot_write(path, why=str(error)) from error
+
+
+def _changes(old: Lock | None, new: Lock) -> tuple[LockChange, ...]:
+    changes = []
+    for platform in sorted({*new.platforms, *(old.platforms if old is not None else ())}):
+        before, after = _entries(old, platform), _entries(new, platform)
+        for name in sorted({*before, *after}):
+            one, two = before.get(name), after.get(name)
+            if one != two:
+                same = one is not None and two is not None and one.version == two.version
+                texts = [None if item is None else item.file if same else item.version for item in (one, two)]
+                changes.append(LockChange(platform, name, *texts))
+    return tuple(changes)
+
+
+def _entries(lock: Lock | None, platform: str) -> dict[str, LockedPackage]:
+    found = lock.platforms.get(platform) if lock is not None else None
+    return {package.name: package for package in found.packages} if found is not None else {}

@@ -1,0 +1,58 @@
+"""The lock that goes with a spec: beside it, or resolved now."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit.errors import StaleLockError
+from envkit.operations.specs import SpecFile, read_lock
+from envkit.operations.trust import check_sources
+
+if TYPE_CHECKING:
+    from envkit.model.lock import Lock
+    from envkit.model.progress import Progress
+    from envkit.operations.options import CreateOptions
+
+
+def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -> Lock:
+    """The lock of a spec; resolved now, and kept, when there is none.
+
+    Raises:
+        StaleLockError: the spec was changed since its lock was made, and --update-lock was not given.
+        EnvkitError: it could not be resolved.
+    """
+    spec = found.spec
+    existing = next((path for path in (found.lock_path, found.private_lock_path) if path.is_file()), None)
+    if existing is not None:
+        lock = read_lock(existing, _shown(found, existing))
+        if lock.spec_sha256 == spec.sha256:
+            return lock
+        if not options.update_lock:
+            raise StaleLockError(
+                f"{_shown(found, existing)} is older than its spec {spec.path}.",
+                why="The spec was changed since the lock was made from it.",
+                hint="Make the lock again with --update-lock (or `envkit lock`), or undo the change.",
+            )
+    from envkit.operations.lock import lock_spec  # noqa: PLC0415 - most locks are there, and start-up counts
+
+    check_sources((source.url for source in spec.sources), options, spec.path)
+    progress.step(f"resolving {spec.name}")
+    if options.dry_run:
+        with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
+            return lock_spec(found.path, output=Path(folder) / "dry-run.lock.yaml", progress=progress).lock
+    return lock_spec(found.path, output=existing or _writable(found), progress=progress).lock
+
+
+def _writable(found: SpecFile) -> Path:
+    if not found.is_shipped and os.access(found.path.parent, os.W_OK):
+        return found.lock_path
+    found.private_lock_path.parent.mkdir(parents=True, exist_ok=True)
+    return found.private_lock_path
+
+
+def _shown(found: SpecFile, lock: Path) -> str:
+    """A lock's path as the user would write it."""
+    return str(lock) if found.is_shipped else os.path.relpath(lock)

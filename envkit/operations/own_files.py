@@ -1,0 +1,82 @@
+"""The files that envkit keeps inside an environment, and the lock that goes with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit import fs, resources
+from envkit.errors import InvalidFileError
+from envkit.installers.installed import installed_packages
+from envkit.model.lock import Drift, Lock, parse_lock
+from envkit.model.lock_text import render_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envkit.model.environment import Environment
+
+OWN_FILES = {
+    "pyvenv.cfg",
+    "CACHEDIR.TAG",
+    ".gitignore",
+    ".lock",
+    "lib64",
+    "requirements-lock.txt",
+    "check_env.py",
+    ".envkit/",
+    "etc/conda/",
+    *(f"bin/{name}" for name in ("python", "python3", "pydoc.bat", "deactivate.bat", "activate_this.py")),
+    *(f"bin/python3.{minor}" for minor in range(6, 20)),
+    *(f"bin/activate{suffix}" for suffix in ("", ".bat", ".csh", ".fish", ".nu", ".ps1", ".xsh")),
+    *(f"bin/{name}" for name in ("Activate.ps1", "deactivate.csh", "deactivate.nu")),
+    "Scripts/",
+}
+"""What the venv and envkit themselves put into a prefix; folders end with a slash."""
+
+
+def write_own_files(prefix: Path, lock: Lock, platform: str) -> None:
+    """Write the environment's own lock, and what people look for: requirements and a check that runs alone."""
+    folder = prefix / ".envkit"
+    folder.mkdir(parents=True, exist_ok=True)
+    fs.write_text(folder / "lock.yaml", render_lock(lock))
+    fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
+    fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
+
+
+def requirements_text(lock: Lock, platform: str) -> str:
+    """The lock as pip's requirements: ``name==version`` lines, and where each source's packages come from."""
+    packages = sorted(lock.platforms[platform].packages, key=lambda item: item.name)
+    lines = [f"# Made from the lock of {lock.spec} by envkit. Python {lock.python}, {platform}."]
+    for source in dict.fromkeys(item.source for item in packages if item.source):
+        names = ", ".join(item.name for item in packages if item.source == source)
+        lines.append(f"# from {source}: {names}")
+    lines += [f"{item.name}=={item.version}" for item in packages]
+    return "\n".join(lines) + "\n"
+
+
+def own_lock(environment: Environment) -> Lock:
+    """The environment's own lock.
+
+    Raises:
+        InvalidFileError: it is missing or damaged.
+    """
+    path = environment.envkit_dir / "lock.yaml"
+    try:
+        return parse_lock(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFileError(
+            str(path),
+            "the environment's own lock cannot be read.",
+            hint=f"`envkit restore {environment.name}@SNAPSHOT --replace` makes it again from a snapshot.",
+        ) from error
+
+
+def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
+    """How the installed packages differ from the locked ones."""
+    installed = installed_packages(prefix)
+    locked = {item.name: item.version for item in lock.platforms[platform].packages}
+    return tuple(
+        Drift(name, locked.get(name), installed.get(name))
+        for name in sorted(locked.keys() | installed.keys())
+        if locked.get(name) != installed.get(name)
+    )

@@ -1,0 +1,131 @@
+"""Restore: the same environment again, from a lock file, an environment or a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from envkit.errors import ExistsError, NotFoundError, UsageError
+from envkit.operations.build import Seconds, name_and_prefix
+from envkit.operations.create import CreateResult, check_platform, make
+from envkit.operations.environments import find_environment, prefix_from
+from envkit.operations.own_files import drift_of, own_lock
+from envkit.operations.snapshot import check_files, find_snapshot
+from envkit.operations.specs import looks_like_lock, read_lock
+from envkit.probes.host import current_platform
+from envkit.probes.nvidia_smi import query_gpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envkit.model.lock import Lock
+    from envkit.model.progress import Progress
+    from envkit.model.snapshot import Snapshot
+    from envkit.operations.options import CreateOptions
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What is restored.
+
+    Attributes:
+        lock: what to make.
+        name: of the environment, or None for the lock's version name.
+        prefix: where it was, when that is outside envkit's own folder.
+        snapshot: the snapshot it comes from, or None.
+        is_there: whether it is the environment's own lock.
+    """
+
+    lock: Lock
+    name: str | None = None
+    prefix: Path | None = None
+    snapshot: Snapshot | None = None
+    is_there: bool = False
+
+
+def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResult:
+    """Make the environment of a lock file, of an environment's own lock, or of a snapshot.
+
+    Args:
+        what: a lock file, ``ENV``, ``ENV@SNAPSHOT``, or the folder of an exported snapshot.
+        options: as for create.
+        progress: told what happens.
+
+    Raises:
+        EnvkitError: see docs/exit-codes.md.
+    """
+    seconds = Seconds()
+    progress.step("lock")
+    origin = _origin(what)
+    platform = current_platform()
+    check_platform(origin.lock, platform)
+    _tell_drift(origin, progress)
+    if options.name is None and options.prefix is None and origin.prefix is not None:
+        options = replace(options, prefix=origin.prefix)
+    name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
+    lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
+    seconds.until_now("lock")
+    if not options.replace and origin.is_there and prefix_from(str(prefix)).exists():
+        _check_drift(name, prefix, lock, platform)
+    result = make(name, prefix, lock, options, progress, seconds)
+    if origin.snapshot is not None:
+        _tell_changes(origin.snapshot, progress)
+    return result
+
+
+def _origin(what: str) -> _Origin:
+    path = prefix_from(what)
+    if what.endswith((".yaml", ".yml")):
+        if path.is_file() and not looks_like_lock(path):
+            raise UsageError(f"{what} is no lock.", hint=f"If it is a spec: `envkit create {what}`.")
+        return _Origin(read_lock(path, what))
+    if (path / "manifest.json").is_file() and (path / "lock.yaml").is_file():
+        return _Origin(read_lock(path / "lock.yaml", f"{what}/lock.yaml"))
+    env, at, snapshot_id = what.rpartition("@")
+    if at and env:
+        return _of_snapshot(find_snapshot(env, snapshot_id))
+    try:
+        environment = find_environment(what)
+    except NotFoundError:
+        return _of_snapshot(find_snapshot(what))
+    if environment.state == "complete":
+        return _Origin(own_lock(environment), environment.name, environment.prefix, is_there=True)
+    origin = _of_snapshot(find_snapshot(what))
+    return replace(origin, prefix=environment.prefix)
+
+
+def _of_snapshot(snapshot: Snapshot) -> _Origin:
+    check_files(snapshot)
+    lock = read_lock(snapshot.path / "lock.yaml", str(snapshot.path / "lock.yaml"))
+    return _Origin(lock, str(snapshot.environment["name"]), snapshot=snapshot)
+
+
+def _tell_drift(origin: _Origin, progress: Progress) -> None:
+    for item in origin.lock.drift:
+        progress.note(
+            f"When the snapshot was taken, {item.name} was {item.installed or 'not installed'} instead of "
+            f"{item.locked or 'not in the lock'}; the locked state is restored."
+        )
+
+
+def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
+    """An environment that no longer holds what its lock says is not "already there"."""
+    drift = drift_of(prefix, lock, platform)
+    if drift:
+        told = ", ".join(f"{item.name} {item.installed or 'is missing'} (locked {item.locked})" for item in drift[:5])
+        raise ExistsError(
+            f"{name} no longer holds what its lock says: {told}.",
+            why="Something was installed or removed in it since.",
+            hint="Make it again with --replace, or a second one with --name N.",
+        )
+
+
+def _tell_changes(snapshot: Snapshot, progress: Progress) -> None:
+    """Say what is different from when the snapshot was taken: it is the first thing to know when it does not work."""
+    smi = query_gpus()
+    driver = str(smi.driver_version) if smi.driver_version else None
+    if driver != snapshot.driver_version:
+        progress.note(f"The driver was {snapshot.driver_version or 'absent'} then, it is {driver or 'absent'} now.")
+    gpus = tuple(gpu.name or "unknown" for gpu in smi.gpus)
+    if gpus != snapshot.gpus:
+        progress.note(f"GPUs then: {', '.join(snapshot.gpus) or 'none'}; now: {', '.join(gpus) or 'none'}.")

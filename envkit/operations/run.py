@@ -1,0 +1,164 @@
+"""Run and shell: a command, or an interactive shell, in an activated environment."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit.errors import EnvkitError, ExitCode
+from envkit.model.environment import scripts_of
+from envkit.operations.environments import usable_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from envkit.model.environment import Environment
+
+_ACTIVATE_AND_RUN = '. "$1" || exit 125; shift; exec "$@"'
+_FORWARDED = tuple(
+    getattr(signal, name)
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
+    if hasattr(signal, name)
+)
+
+
+class RunError(EnvkitError):
+    """``envkit run`` itself failed; 125, so that it cannot be taken for the command's own status."""
+
+    exit_code = ExitCode.RUN_ENVKIT
+
+
+class NotExecutableError(EnvkitError):
+    """The command is there and cannot be executed."""
+
+    exit_code = ExitCode.RUN_NOT_EXECUTABLE
+
+
+class CommandNotFoundError(EnvkitError):
+    """There is no such command in the environment or on PATH."""
+
+    exit_code = ExitCode.RUN_NOT_FOUND
+
+
+def run_command(env: str, command: Sequence[str]) -> int:
+    """Run a command in an environment as if it were activated; standard streams are the caller's.
+
+    Returns:
+        The command's own exit status; 128 + n when signal n ended it.
+
+    Raises:
+        RunError: there is no such environment, or it is not usable.
+        NotExecutableError, CommandNotFoundError: the command could not be started.
+    """
+    try:
+        environment = usable_environment(env)
+    except EnvkitError as error:
+        raise RunError(error.message, why=error.why, hint=error.hint) from error
+    _check_command(environment, command[0])
+    if os.name == "nt":
+        return _wait(list(command), _activated_on_windows(environment))
+    activate = scripts_of(environment.prefix) / "activate"
+    return _wait(["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt())
+
+
+def _check_command(environment: Environment, program: str) -> None:
+    path = os.pathsep.join(
+        [str(scripts_of(environment.prefix)), *_toolkit_bin(environment), os.environ.get("PATH", "")]
+    )
+    if shutil.which(program, path=path) is not None:
+        return
+    there = shutil.which(program, mode=os.F_OK, path=path)
+    if there is None and "/" in program and Path(program).exists():
+        there = program
+    if there is not None:
+        raise NotExecutableError(f"Cannot execute {there}.", why="It is a folder, or not marked as executable.")
+    raise CommandNotFoundError(
+        f"There is no command {program!r} in {environment.name} or on PATH.", hint="Write it as after activation."
+    )
+
+
+def _toolkit_bin(environment: Environment) -> list[str]:
+    return [] if environment.toolkit is None else [str(environment.toolkit.path / "bin")]
+
+
+def _activated_on_windows(environment: Environment) -> dict[str, str]:
+    variables = dict(os.environ)
+    variables["VIRTUAL_ENV"] = str(environment.prefix)
+    front = [*_toolkit_bin(environment), str(scripts_of(environment.prefix))]
+    variables["PATH"] = os.pathsep.join([*front, variables.get("PATH", "")])
+    if environment.toolkit is not None:
+        variables["CUDA_HOME"] = variables["CUDA_PATH"] = str(environment.toolkit.path)
+    variables.pop("PYTHONHOME", None)
+    return variables
+
+
+def _quiet_prompt() -> dict[str, str]:
+    """A command has no prompt: PS1 stays as it was."""
+    return {**os.environ, "VIRTUAL_ENV_DISABLE_PROMPT": os.environ.get("VIRTUAL_ENV_DISABLE_PROMPT", "1")}
+
+
+def _wait(command: list[str], variables: Mapping[str, str]) -> int:
+    """Start a command in our own process group, hand signals on to it, and give its status as a shell would."""
+    child = subprocess.Popen(command, env=dict(variables))
+
+    def _hand_on(number: int, _frame: object) -> None:
+        # A terminal sends Ctrl-C to the whole group, so the child has it already.
+        if number != signal.SIGINT or not sys.stdin.isatty():
+            child.send_signal(number)
+
+    previous = {number: signal.signal(number, _hand_on) for number in _FORWARDED}
+    try:
+        status = child.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 128 - status if status < 0 else status
+
+
+def run_shell(env: str) -> int:
+    """Start the user's own shell, interactive, with an environment activated; gives its exit status.
+
+    Raises:
+        EnvironmentStateError: the environment is not usable.
+        NotFoundError: there is none.
+    """
+    environment = usable_environment(env)
+    if os.name == "nt":
+        return _wait([os.environ.get("COMSPEC", "cmd.exe")], _activated_on_windows(environment))
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    with tempfile.TemporaryDirectory(prefix="envkit-shell-") as folder:
+        command, variables = _interactive(shell, environment, Path(folder))
+        return _wait(command, {**os.environ, **variables})
+
+
+def _interactive(shell: str, environment: Environment, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command and variables that start a shell which first reads the user's own files, then activates."""
+    scripts = scripts_of(environment.prefix)
+    source = f". {shlex.quote(str(scripts / 'activate'))}\n"
+    kind = Path(shell).name
+    if kind == "bash":
+        rc = folder / "bashrc"
+        rc.write_text(f"[ -f ~/.bashrc ] && . ~/.bashrc\n{source}", encoding="utf-8")
+        return [shell, "--rcfile", str(rc), "-i"], {}
+    if kind == "zsh":
+        own = os.environ.get("ZDOTDIR") or str(Path.home())
+        for name in (".zshenv", ".zprofile", ".zlogin"):
+            text = f"[[ -f {shlex.quote(own)}/{name} ]] && . {shlex.quote(own)}/{name}\n"
+            (folder / name).write_text(text, encoding="utf-8")
+        back = f"ZDOTDIR={shlex.quote(own)}\n[[ -f $ZDOTDIR/.zshrc ]] && . $ZDOTDIR/.zshrc\n"
+        (folder / ".zshrc").write_text(back + source, encoding="utf-8")
+        return [shell, "-i"], {"ZDOTDIR": str(folder)}
+    if kind == "fish":
+        return [shell, "--init-command", 'source "$ENVKIT_ACTIVATE"; set -e ENVKIT_ACTIVATE'], {
+            "ENVKIT_ACTIVATE": str(scripts / "activate.fish")
+        }
+    rc = folder / "shrc"
+    rc.write_text(source, encoding="utf-8")
+    return [shell, "-i"], {"ENV": str(rc)}

@@ -1,0 +1,149 @@
+"""Finding specs: those that ship, by name, and files of the user's own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from envkit import paths, resources
+from envkit.errors import InvalidFileError, NotFoundError
+from envkit.model.lock import Lock, parse_lock
+from envkit.model.spec import Spec, parse_spec
+from envkit.operations.environments import is_path, nearest, prefix_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LOCK_SUFFIX = ".lock.yaml"
+_OF_A_LOCK = re.compile(r"""^[\s{]*["']?(?:spec|spec_sha256|created_by)["']?\s*:""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """A spec and the file it stands in.
+
+    Attributes:
+        spec: its content.
+        path: the file.
+        is_shipped: whether it came with envkit.
+    """
+
+    spec: Spec
+    path: Path
+    is_shipped: bool
+
+    @property
+    def lock_path(self) -> Path:
+        """Where its lock lies: beside it, ``X.yaml`` and ``X.lock.yaml``."""
+        return self.path.with_name(self.path.name.removesuffix(self.path.suffix) + _LOCK_SUFFIX)
+
+    @property
+    def private_lock_path(self) -> Path:
+        """Where its lock lies when the folder beside it cannot be written."""
+        return paths.locks_dir() / f"{self.spec.name}-{self.spec.sha256[:8]}{_LOCK_SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecEntry:
+    """A line of ``envkit specs``."""
+
+    name: str
+    environment: str | None
+    summary: str | None
+    installer: str
+    cuda: str | None
+    python: str
+    locked: tuple[str, ...]
+    fits: bool | None
+
+    def to_json(self) -> dict[str, Any]:
+        """An entry of ``specs`` (docs/json.md)."""
+        return {
+            "name": self.name,
+            "environment": self.environment,
+            "summary": self.summary,
+            "installer": self.installer,
+            "cuda": self.cuda,
+            "python": self.python,
+            "locked": list(self.locked),
+            "fits": self.fits,
+        }
+
+
+def read_given_file(path: Path, shown: str) -> str:
+    """The text of a file that the user named.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InvalidFileError: it cannot be read as UTF-8 text.
+    """
+    try:
+        if path.stat().st_size > 32 << 20:
+            raise InvalidFileError(shown, "the file is larger than 32 MiB.")
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {shown}.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidFileError(shown, "the file is not UTF-8 text.") from error
+    except OSError as error:
+        raise InvalidFileError(shown, f"the file cannot be read: {error.strerror}.") from error
+
+
+def find_spec(name_or_file: str) -> SpecFile:
+    """The spec that ``NAME|FILE`` on a command line means.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+        InvalidFileError: it is wrong.
+    """
+    if names_file(name_or_file):
+        path = prefix_from(name_or_file)
+        return SpecFile(parse_spec(read_given_file(path, name_or_file), name_or_file), path, is_shipped=False)
+    path = resources.lockfiles_dir() / f"{name_or_file}.yaml"
+    if name_or_file.endswith(".lock") or not path.is_file():
+        raise NotFoundError(f"There is no spec {name_or_file!r}.", hint=nearest(name_or_file, shipped_names(), "spec"))
+    return SpecFile(parse_spec(path.read_text(encoding="utf-8"), path.name), path, is_shipped=True)
+
+
+def names_file(text: str) -> bool:
+    """Whether ``NAME|FILE`` is a file: it holds a separator or ends as YAML files do."""
+    return is_path(text) or text.endswith((".yaml", ".yml"))
+
+
+def read_lock(path: Path, shown: str) -> Lock:
+    """The lock in a file."""
+    return parse_lock(read_given_file(path, shown), shown)
+
+
+def looks_like_lock(path: Path) -> bool:
+    """Whether a file is a lock and no spec, by what stands in it."""
+    try:
+        return _OF_A_LOCK.search(path.read_text(encoding="utf-8-sig")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def shipped_names() -> list[str]:
+    """The names of the specs that ship."""
+    files = resources.lockfiles_dir().glob("*.yaml")
+    return sorted(file.stem for file in files if not file.name.endswith(_LOCK_SUFFIX))
+
+
+def list_specs() -> tuple[SpecEntry, ...]:
+    """The specs that ship, by name."""
+    return tuple(_entries())
+
+
+def _entries() -> Iterator[SpecEntry]:
+    for name in shipped_names():
+        found = find_spec(name)
+        spec = found.spec
+        locked: tuple[str, ...] = ()
+        if found.lock_path.is_file():
+            lock = read_lock(found.lock_path, found.lock_path.name)
+            locked = tuple(sorted(lock.platforms)) if lock.spec_sha256 == spec.sha256 else ()
+        yield SpecEntry(
+            name, spec.environment_name, spec.summary, spec.installer, spec.cuda, spec.python, locked, fits=None
+        )

@@ -1,0 +1,111 @@
+"""Verify: does the environment compute? Layer by layer, and a snapshot of each success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from envkit.errors import EnvkitError, NotVerifiableError, StorageError, VerificationFailedError
+from envkit.model.report import LAYERS_OF_LEVEL, Level, VerifyReport
+from envkit.operations import clock
+from envkit.operations.environments import usable_environment, write_record
+from envkit.operations.own_files import own_lock
+from envkit.operations.snapshot import take_snapshot
+from envkit.probes.host import current_platform
+from envkit.probes.nvidia_smi import query_gpus
+from envkit.probes.torch_runtime import Expectation, verify_runtime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envkit.model.environment import Environment
+    from envkit.model.lock import Lock
+    from envkit.model.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """How a verification ended.
+
+    Attributes:
+        environment: with the new verdict in it.
+        report: the layers.
+        snapshot: folder of the snapshot that was taken, or None.
+    """
+
+    environment: Environment
+    report: VerifyReport
+    snapshot: Path | None
+
+    @property
+    def error(self) -> EnvkitError | None:
+        """The failure that the command ends with; None for verified and for a passed level import."""
+        name, reason = self.environment.name, self.report.reason
+        if self.report.failed:
+            layer = next(item.layer for item in self.report.layers if item.status == "fail")
+            return VerificationFailedError(
+                f"{name} is broken: layer {layer} failed.",
+                why=reason,
+                hint=f"`envkit info {name}` shows what is installed; `envkit restore {name} --replace` makes it again.",
+            )
+        if self.report.not_verifiable:
+            return NotVerifiableError(
+                f"{name} cannot be verified here.",
+                why=reason,
+                hint="Run `envkit verify` where the GPU is visible; `--level import` checks what can be checked here.",
+            )
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of ``envkit verify --json`` (docs/json.md)."""
+        return {
+            "environment": self.environment.to_json(),
+            **self.report.to_json(),
+            "snapshot": None if self.snapshot is None else str(self.snapshot),
+        }
+
+
+def verify(env: str, *, level: Level, progress: Progress) -> VerifyResult:
+    """Verify the environment that ``env`` means.
+
+    Raises:
+        NotFoundError: there is none.
+        EnvironmentStateError: it is incomplete or broken.
+    """
+    return verify_environment(usable_environment(env), level=level, progress=progress)
+
+
+def verify_environment(environment: Environment, *, level: Level, progress: Progress) -> VerifyResult:
+    """Verify an environment; a success at level device or full is written down and snapshotted."""
+    progress.step(f"verify {environment.name} (level {level})")
+    lock = own_lock(environment)
+    platform = current_platform()
+    smi = query_gpus()
+    expectation = Expectation(_versions(lock, platform), environment.build_cuda, smi=smi)
+    layers = verify_runtime(environment.executable, expect=expectation, layers=LAYERS_OF_LEVEL[level])
+    report = VerifyReport(level, layers)
+    snapshot = None
+    if report.failed or level != "import":
+        environment = environment.verified(
+            "pass" if report.verified else "fail" if report.failed else "skip", clock.now()
+        )
+        _remember(environment, progress)
+    if report.verified:
+        progress.step("snapshot")
+        snapshot = take_snapshot(environment, report, smi, lock, progress=progress)
+    return VerifyResult(environment, report, snapshot)
+
+
+def _versions(lock: Lock, platform: str) -> dict[str, str]:
+    return {item.name: item.version for item in lock.platforms[platform].packages}
+
+
+def _remember(environment: Environment, progress: Progress) -> None:
+    """Write the verdict into the environment, where it may be written."""
+    try:
+        write_record(environment)
+    except OSError as error:
+        storage = StorageError.from_os_error(error)
+        if storage is None:
+            raise
+        progress.note(f"The verdict is not written into {environment.prefix}: {storage.why}")
