@@ -1,0 +1,133 @@
+"""The command ``envkit``: which commands there are, and the one place where errors end."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from envkit import __version__
+
+if TYPE_CHECKING:
+    from envkit.errors import EnvkitError
+
+COMMANDS = {
+    "create": "Make an environment from a spec, verify it and take a snapshot.",
+    "restore": "Make the same environment again, from a lock, an environment or a snapshot.",
+    "lock": "Resolve a spec into a lock file.",
+    "list": "Show all environments.",
+    "info": "Show one environment: packages, toolkit, snapshots.",
+    "remove": "Remove an environment; its snapshots stay.",
+    "run": "Run a command in an environment.",
+    "shell": "Start a shell in an environment.",
+    "verify": "Prove that an environment computes, layer by layer.",
+    "snapshot": "Take, list, show and export snapshots.",
+    "specs": "Show the specs that ship with envkit.",
+    "completion": "Print the completion script of a shell.",
+}
+"""Every command and its help line; its module is ``envkit.cli.NAME_command``, imported only when it is used."""
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"envkit.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib  # noqa: PLC0415 - only for a mistyped command
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if not near:
+                raise
+            message = f"{error.message.removesuffix('.')}. Did you mean {near[0]!r}?"
+            raise click.UsageError(message, ctx=ctx) from error
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="envkit", message="%(prog)s %(version)s")
+def cli() -> None:
+    r"""Create, activate, verify, record and restore CUDA + PyTorch environments.
+
+    \b
+    envkit create torch213-cpu            make, verify, snapshot
+    envkit run torch213_cpu_py311 -- CMD  run a command in it
+    envkit verify torch213_cpu_py311      does it still compute?
+    envkit restore torch213_cpu_py311     make it again
+    """
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit; the only place where ``EnvkitError`` is caught."""
+    arguments = sys.argv[1:] if argv is None else argv
+    signal.signal(signal.SIGTERM, _stop)
+    sys.exit(_run(arguments))
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code = cli.main(arguments, prog_name="envkit", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        return _failure(_usage_error(error), arguments)
+    except BrokenPipeError:  # the reader of our output has gone: `envkit list | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        told = _told(error)
+        if told is None:  # a defect: it keeps its traceback
+            raise
+        return _failure(told, arguments)
+    return code if isinstance(code, int) else 0
+
+
+def _told(error: BaseException) -> EnvkitError | None:
+    """What an exception means for the user; None for a defect of envkit."""
+    from envkit.errors import EnvkitError, StoppedError, StorageError  # noqa: PLC0415 - errors cost start-up time
+
+    if isinstance(error, EnvkitError):
+        return error
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return StoppedError("Stopped.")
+    return StorageError.from_os_error(error) if isinstance(error, OSError) else None
+
+
+def _failure(error: EnvkitError, arguments: list[str]) -> int:
+    from envkit.cli.render import show_error  # noqa: PLC0415
+
+    show_error(error, arguments)
+    return int(error.exit_code)
+
+
+def _usage_error(error: click.ClickException) -> EnvkitError:
+    from envkit.errors import UsageError  # noqa: PLC0415
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
+    hint = f"`{context.command_path} --help` tells more."
+    return UsageError(error.format_message(), why=context.get_usage(), hint=hint)

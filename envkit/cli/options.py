@@ -1,0 +1,139 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from envkit.cli.progress import make_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from envkit.model.progress import Progress
+    from envkit.operations.options import CreateOptions
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+
+def json_option(function: _F) -> _F:
+    """``--json``: one object on stdout."""
+    return click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object on stdout.")(function)
+
+
+def yes_option(function: _F) -> _F:
+    """``--yes``: what would be asked is answered."""
+    return click.option("-y", "--yes", is_flag=True, help="Answer yes to what would be asked.")(function)
+
+
+def complete_env(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of environments, for the shell's completion."""
+    from envkit.operations.environments import all_environments  # noqa: PLC0415 - only when completing
+
+    return [item.name for item in all_environments() if item.name.startswith(incomplete)]
+
+
+def complete_spec(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of specs, for the shell's completion."""
+    from envkit.operations.specs import shipped_names  # noqa: PLC0415
+
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
+def env_argument(function: _F) -> _F:
+    """``ENV``: a name, or a path when it holds a separator."""
+    return click.argument("env", shell_complete=complete_env)(function)
+
+
+def confirmer(*, yes: bool) -> Callable[[str], bool]:
+    """Asks on a terminal; without one nothing is asked and the safe answer, no, is taken."""
+
+    def ask(question: str) -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            click.echo(f"{question} Nobody can be asked here: no.", err=True)
+            return False
+        return click.confirm(question, err=True)
+
+    return ask
+
+
+@contextmanager
+def progress(steps: int) -> Iterator[Progress]:
+    """Progress on stderr while the block runs."""
+    shown = make_progress(steps)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+_CREATE_OPTIONS = (
+    click.option("--name", help="Name of the environment, instead of its version name."),
+    click.option("--prefix", help="Folder of the environment, instead of envkit's own."),
+    click.option(
+        "--backend",
+        type=click.Choice(["auto", "conda", "venv"]),
+        default="auto",
+        help="What makes the prefix. This version makes virtual environments.",
+    ),
+    click.option("--engine", type=click.Choice(["uv", "pip"]), default="uv", help="What installs. Default: uv."),
+    click.option("--python", metavar="V|EXE", help="Python to use: a version that is here, or a program."),
+    click.option("--cuda", metavar="V|auto", help="CUDA that the driver of the target machine serves."),
+    click.option("--toolkit", metavar="V|DIR|none", help="Toolkit that activation switches to."),
+    click.option("--offline", is_flag=True, help="Use only what is on this disk."),
+    click.option("--wheelhouse", metavar="DIR", help="Folder with wheels; a file there is used by its hash."),
+    click.option("--replace", is_flag=True, help="Replace the environment that is at that place."),
+    click.option("--update-lock", is_flag=True, help="Make the lock again when it is older than its spec."),
+    click.option("--no-verify", is_flag=True, help="Do not verify the new environment."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing."),
+    click.option("--force", is_flag=True, help="Go on although this machine does not fit."),
+    click.option("--trust-source", multiple=True, metavar="HOST", help="A source's host that you trust."),
+    click.option("--lock-timeout", type=float, metavar="S", help="Seconds to wait for another envkit."),
+)
+
+
+def create_options(function: _F) -> _F:
+    """All options of create and restore."""
+    for option in reversed(_CREATE_OPTIONS):
+        function = option(function)
+    return json_option(yes_option(function))
+
+
+def to_create_options(values: dict[str, Any]) -> CreateOptions:
+    """The options as the operations take them.
+
+    Raises:
+        UsageError: a folder that is none, or a --cuda that is no version.
+    """
+    from envkit.operations.environments import prefix_from  # noqa: PLC0415 - start-up counts
+    from envkit.operations.locking import LOCK_TIMEOUT_S  # noqa: PLC0415
+    from envkit.operations.options import CreateOptions  # noqa: PLC0415
+
+    wheelhouse = values["wheelhouse"]
+    if wheelhouse is not None and not Path(wheelhouse).expanduser().is_dir():
+        raise click.UsageError(f"--wheelhouse {wheelhouse} is no folder.")
+    return CreateOptions(
+        name=values["name"],
+        prefix=None if values["prefix"] is None else prefix_from(values["prefix"]),
+        backend=values["backend"],
+        engine=values["engine"],
+        python=values["python"],
+        cuda=values["cuda"],
+        toolkit=values["toolkit"],
+        offline=values["offline"],
+        wheelhouse=None if wheelhouse is None else prefix_from(wheelhouse),
+        replace=values["replace"],
+        update_lock=values["update_lock"],
+        verify=not values["no_verify"],
+        dry_run=values["dry_run"],
+        force=values["force"],
+        trusted_hosts=tuple(values["trust_source"]),
+        confirm=confirmer(yes=values["yes"]),
+        lock_timeout_s=LOCK_TIMEOUT_S if values["lock_timeout"] is None else values["lock_timeout"],
+    )

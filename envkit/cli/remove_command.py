@@ -1,0 +1,21 @@
+"""``envkit remove``."""
+
+from __future__ import annotations
+
+import click
+
+from envkit.cli.options import confirmer, env_argument, json_option, progress, yes_option
+from envkit.cli.render import emit
+
+
+@click.command("remove")
+@env_argument
+@yes_option
+@json_option
+def command(env: str, *, yes: bool, as_json: bool) -> int:
+    """Remove an environment; files that no package owns are shown first, and its snapshots stay."""
+    from envkit.operations.remove import remove  # noqa: PLC0415 - start-up counts
+
+    with progress(steps=1) as shown:
+        result = remove(env, confirm=confirmer(yes=yes), progress=shown)
+    return emit(result, lambda: [f"Removed {result.removed}. Its snapshots stay."], as_json=as_json)

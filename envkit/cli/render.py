@@ -1,0 +1,124 @@
+"""Results and errors as text for people or as one JSON object for programs, both from the same values."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from envkit.cli.main import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from envkit.errors import EnvkitError
+
+SCHEMA = 1
+_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}}
+_EMPTY: dict[str, dict[str, Any]] = {
+    "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
+    "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
+    "list": {"environments": []},
+    "info": {"environment": None, "packages": [], "snapshots": []},
+    "remove": {"removed": None},
+    "lock": {"lock": None, "changes": []},
+    "verify": {"environment": None, "level": None, "layers": [], "verified": False, "snapshot": None},
+    "snapshot take": {"snapshot": None},
+    "snapshot list": {"snapshots": []},
+    "snapshot show": {"snapshot": None},
+    "snapshot export": {"files": []},
+    "specs": {"specs": []},
+}
+"""The fields of each command when it failed before they were known."""
+
+
+class Result(Protocol):
+    """What an operation returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The command's own fields."""
+
+
+def words_of(arguments: Iterable[str]) -> str:
+    """The command as typed, without options and arguments: "snapshot take"."""
+    words = [word for word in arguments if not word.startswith("-")]
+    if not words or words[0] not in COMMANDS:
+        return ""
+    if len(words) > 1 and words[1] in _SUBCOMMANDS.get(words[0], ()):
+        return f"{words[0]} {words[1]}"
+    return words[0]
+
+
+def emit(result: Result, lines: Callable[[], Iterable[str]], *, as_json: bool) -> int:
+    """Show a result, on stdout and nowhere else; gives the exit status that it means.
+
+    A failure that a result carries (``error``) is shown on stderr and in the JSON object.
+    """
+    error: EnvkitError | None = getattr(result, "error", None)
+    if as_json:
+        _print_json(_command_words(), result.to_json(), error)
+    else:
+        for line in lines():
+            click.echo(line)
+        if error is not None:
+            _show_text(error)
+    return 0 if error is None else int(error.exit_code)
+
+
+def show_error(error: EnvkitError, arguments: list[str]) -> None:
+    """Show an error that ended a command."""
+    command = words_of(arguments)
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in options and command not in {"run", "shell", "completion"}:
+        _print_json(command, _EMPTY.get(command, {}), error)
+    else:
+        _show_text(error)
+
+
+def _command_words() -> str:
+    context = click.get_current_context()
+    return " ".join(context.command_path.split()[1:])
+
+
+def _print_json(command: str, fields: dict[str, Any], error: EnvkitError | None) -> None:
+    told = None
+    if error is not None:
+        told = {
+            "type": error.kind,
+            "message": error.message,
+            "why": error.why,
+            "hint": error.hint,
+            "exit_code": int(error.exit_code),
+        }
+    value = {"schema": SCHEMA, "command": command, "ok": error is None, "error": told, **fields}
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def _show_text(error: EnvkitError) -> None:
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {error.message}", err=True)
+    if error.why:
+        click.echo("\n".join(f"  {line}" for line in error.why.splitlines()), err=True)
+    if error.hint:
+        click.echo(f"{click.style('Hint:', fg='green')} {error.hint}", err=True)
+
+
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Lines of a plain table, each column as wide as its widest cell."""
+    cells = [header, *rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def size_text(size_bytes: int | None) -> str:
+    """``1.8 GB``; "unknown size" for None."""
+    if size_bytes is None:
+        return "unknown size"
+    value = float(size_bytes)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:  # noqa: PLR2004 - decimal units, as indexes show them
+            return f"{value:.0f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

@@ -1,0 +1,193 @@
+"""What people read: each result as lines of text."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from envkit.cli.render import size_text, table
+from envkit.model.environment import scripts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from envkit.model.environment import Environment
+    from envkit.model.snapshot import Snapshot
+    from envkit.operations.create import CreateResult
+    from envkit.operations.inspect import Info
+    from envkit.operations.lock import LockResult
+    from envkit.operations.specs import SpecEntry
+    from envkit.operations.verify import VerifyResult
+
+_COLOURS = {"pass": "green", "fail": "red", "skip": "yellow"}
+
+
+def create_lines(result: CreateResult) -> list[str]:
+    """What create and restore say at their end."""
+    if result.plan is not None:
+        return _plan_lines(result)
+    environment = result.environment
+    if environment is None:
+        return []
+    if not result.created:
+        return [f"{environment.name}: already there, at {environment.prefix}.", *_how_to_activate(environment)]
+    check = result.verification
+    if check is None:
+        verdict = "created, not verified: not asked for"
+    elif check.report.verified:
+        verdict = "created and verified"
+    elif check.report.failed:
+        verdict = "created, but it is broken"
+    else:
+        verdict = f"created, not verified: {check.report.reason}"
+    lines = [f"{environment.name}: {verdict}"]
+    if check is not None:
+        lines += [f"  {line}" for line in layer_lines(check)]
+    lines.append(f"  prefix    {environment.prefix}")
+    if environment.toolkit is not None:
+        lines.append(f"  toolkit   CUDA {environment.toolkit.version} in {environment.toolkit.path}")
+    if check is not None and check.snapshot is not None:
+        lines.append(f"  snapshot  {check.snapshot}")
+    return [*lines, *_how_to_activate(environment)]
+
+
+def _how_to_activate(environment: Environment) -> list[str]:
+    if os.name == "nt":
+        return [f'Activate it:  "{scripts_of(environment.prefix) / "activate"}"']
+    scripts = scripts_of(environment.prefix)
+    lines = [f"Activate it:  . {shlex.quote(str(scripts / 'activate'))}"]
+    if os.path.basename(os.environ.get("SHELL", "")) == "fish":  # noqa: PTH119 - text
+        from envkit.activation import quote_fish  # noqa: PLC0415 - for users of fish
+
+        lines = [f"Activate it:  source {quote_fish(str(scripts / 'activate.fish'))}"]
+    return lines
+
+
+def _plan_lines(result: CreateResult) -> list[str]:
+    plan = result.plan
+    if plan is None:
+        return []
+    packages = plan.lock.platforms[plan.platform].packages
+    lines = [
+        f"Would make {plan.name} at {plan.prefix}",
+        f"  Python    {plan.interpreter.version} ({plan.interpreter.path})",
+        f"  toolkit   {plan.toolkit.path if plan.toolkit else 'none'}",
+        f"  packages  {len(packages)}, of which {len(plan.files)} lie on this disk",
+        f"  download  {size_text(plan.download_bytes)}",
+    ]
+    lines += [
+        f"    {item.name}=={item.version}" + (f"  from {item.source}" if item.source else "") for item in packages
+    ]
+    return [*lines, "Nothing was changed."]
+
+
+def verify_lines(result: VerifyResult) -> list[str]:
+    """What verify says at its end."""
+    environment, report = result.environment, result.report
+    if report.verified:
+        verdict = "verified"
+    elif report.failed:
+        verdict = "broken"
+    elif report.not_verifiable:
+        verdict = "not verifiable here"
+    else:
+        verdict = "imports; level import proves no more"
+    lines = [f"{environment.name}: {verdict}", *(f"  {line}" for line in layer_lines(result))]
+    if result.snapshot is not None:
+        lines.append(f"  snapshot  {result.snapshot}")
+    return lines
+
+
+def layer_lines(result: VerifyResult) -> list[str]:
+    """One line per layer."""
+    return [
+        f"{item.layer:<9} {click.style(item.status, fg=_COLOURS[item.status])}  {item.seconds:5.1f} s"
+        + (f"  {item.reason}" if item.reason else "")
+        for item in result.report.layers
+    ]
+
+
+def lock_lines(result: LockResult) -> list[str]:
+    """What lock says at its end: what changed, and where the lock is."""
+    lines = []
+    for change in result.changes:
+        if change.before is None:
+            text = f"+ {change.name} {change.after}"
+        elif change.after is None:
+            text = f"- {change.name} {change.before}"
+        else:
+            text = f"  {change.name} {change.before} -> {change.after}"
+        lines.append(f"{change.platform}: {text}")
+    return [*lines, f"{'Wrote' if result.changes else 'Nothing changed in'} {result.path}"]
+
+
+def list_lines(environments: Sequence[Environment]) -> list[str]:
+    """The table of environments."""
+    if not environments:
+        return ["There is no environment yet. `envkit specs` shows what `envkit create` can make."]
+    rows = []
+    for item in environments:
+        state = item.state if item.state != "complete" else _verdict(item)
+        rows.append((item.name, item.python, item.build_cuda or "cpu", state, str(item.prefix)))
+    return table(("NAME", "PYTHON", "CUDA", "STATE", "PREFIX"), rows)
+
+
+def _verdict(environment: Environment) -> str:
+    if environment.last_verify == "fail":
+        return "verification failed"
+    return f"verified {environment.verified_at}" if environment.verified_at else "not verified"
+
+
+def info_lines(result: Info) -> list[str]:
+    """All about one environment."""
+    item = result.environment
+    toolkit = f"CUDA {item.toolkit.version} in {item.toolkit.path}" if item.toolkit else "none"
+    lines = [
+        f"{item.name}  ({item.state if item.state != 'complete' else _verdict(item)})",
+        *([f"  problem    {item.problem}"] if item.problem else []),
+        f"  prefix     {item.prefix}",
+        f"  made from  {item.spec}, {item.created_at}, by {item.engine} in a {item.backend}",
+        f"  Python     {item.python}",
+        f"  build      {f'CUDA {item.build_cuda}' if item.build_cuda else 'CPU'}",
+        f"  toolkit    {toolkit}",
+        f"  snapshots  {', '.join(snapshot.id for snapshot in result.snapshots) or 'none'}",
+        f"  packages   {len(result.packages)}",
+    ]
+    lines += [f"    {p.name}=={p.version}" + (f"  from {p.source}" if p.source else "") for p in result.packages]
+    return lines
+
+
+def specs_lines(specs: Iterable[SpecEntry]) -> list[str]:
+    """The table of specs."""
+    rows = [
+        (item.name, item.environment or "", item.cuda or "cpu", item.python, ", ".join(item.locked), item.summary or "")
+        for item in specs
+    ]
+    return table(("NAME", "ENVIRONMENT", "CUDA", "PYTHON", "LOCKED FOR", "SUMMARY"), rows)
+
+
+def snapshots_lines(snapshots: Sequence[Snapshot]) -> list[str]:
+    """The table of snapshots."""
+    if not snapshots:
+        return ["There is no snapshot yet; one is taken at each successful verify."]
+    rows = [
+        (item.id, item.driver_version or "no driver", item.torch_version or "?", ", ".join(item.gpus) or "no GPU")
+        for item in snapshots
+    ]
+    return table(("SNAPSHOT", "DRIVER", "TORCH", "GPUS"), rows)
+
+
+def snapshot_lines(snapshot: Snapshot) -> list[str]:
+    """All about one snapshot."""
+    lines = [
+        f"{snapshot.environment['name']}@{snapshot.id}  taken {snapshot.taken_at}",
+        f"  torch   {snapshot.torch_version or '?'}",
+        f"  driver  {snapshot.driver_version or 'none'}",
+        f"  GPUs    {', '.join(snapshot.gpus) or 'none'}",
+    ]
+    lines += [f"  {key:<7} {value}" for key, value in snapshot.host.items()]
+    lines += [f"  file    {snapshot.path / name}" for name in sorted(snapshot.files)]
+    return lines
