@@ -26,6 +26,7 @@ COMMANDS = {
     "shell": "Start a shell in an environment.",
     "verify": "Prove that an environment computes, layer by layer.",
     "snapshot": "Take, list, show and export snapshots.",
+    "hooks": "Show, write again and remove the hooks that switch the CUDA toolkit.",
     "specs": "Show the specs that ship with envkit.",
     "completion": "Print the completion script of a shell.",
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from envkit.errors import EnvkitError
 
 SCHEMA = 1
-_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}}
+_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"install", "remove", "show"}}
 _EMPTY: dict[str, dict[str, Any]] = {
     "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
     "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
@@ -29,6 +29,9 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "snapshot list": {"snapshots": []},
     "snapshot show": {"snapshot": None},
     "snapshot export": {"files": []},
+    "hooks install": {"environment": None, "hooks": []},
+    "hooks remove": {"environment": None, "hooks": []},
+    "hooks show": {"environment": None, "hooks": []},
     "specs": {"specs": []},
 }
 """The fields of each command when it failed before they were known."""

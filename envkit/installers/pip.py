@@ -22,7 +22,7 @@ from envkit.installers.indexes import (
     uv_index_arguments,
     uv_index_environment,
 )
-from envkit.installers.uv import UV_ENVIRONMENT, uv_program
+from envkit.installers.uv import UV_ENVIRONMENT, literal_dollars, uv_program
 from envkit.installers.uv_settings import read_uv_settings
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def _by_uv(
     environment = {**UV_ENVIRONMENT, **_NO_INDEX_SETTINGS}
     reach = uv_index_environment(config)
     environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - environment.keys()}
+    environment |= literal_dollars(python.parent.parent)
     # uv's cache may hold everything, and then nothing is asked of any index
     cached = process.run(
         [*command, "--offline", "--quiet"],
@@ -181,7 +182,8 @@ def _by_pip(
     command += _wheels_only(group)
     command += ["--ignore-installed", "--no-warn-script-location", "-r", requirements, *group.pip]
     try:
-        environment = _NO_PIP_SETTINGS | (pip_index_environment(config) if group.uses_default else {})
+        environment = _NO_PIP_SETTINGS | literal_dollars(Path(pip[0]).parent.parent)
+        environment |= pip_index_environment(config) if group.uses_default else {}
         process.run(command, timeout_s=_TIMEOUT_S, env=environment, screen=progress.screen())
     except ProgramError as error:
         raise download_error(error, group.packages, group.place, offline=offline) from error

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
+import re
 import shutil
 from pathlib import Path
 
+from envkit import process
 from envkit.errors import NotFoundError
 
 UV_ENVIRONMENT: dict[str, str | None] = {
@@ -49,3 +52,19 @@ def uv_program() -> Path:
                 "The program uv was not found.", hint="Install uv beside envkit, or use --engine pip."
             ) from None
         return Path(found)
+
+
+def literal_dollars(prefix: Path) -> dict[str, str | None]:
+    """Variables under which each ``$NAME`` in a prefix's path stands for itself.
+
+    distutils of Python 3.10 and older expands variables in the paths that it is asked for, and uv and pip ask it: into
+    ``a$HOME`` they would install elsewhere (tried with uv 0.13.9 and Python 3.9).
+    """
+    text = str(prefix)
+    names = re.findall(r"\$(?:(\w+)|\{(\w+)\})", text)
+    variables: dict[str, str | None] = {
+        plain or braced: f"${plain}" if plain else f"${{{braced}}}" for plain, braced in names
+    }
+    if "HOME" in variables and "UV_CACHE_DIR" not in os.environ:
+        variables["UV_CACHE_DIR"] = process.run([uv_program(), "cache", "dir"], timeout_s=30.0).stdout.strip()
+    return variables

@@ -47,4 +47,6 @@ def toolkit_for(release: str | None, asked: str | None) -> Toolkit | None:
             why=f"Found: {listed}." if listed else "No toolkit was found.",
             hint="Give its folder: --toolkit DIR." if re.match(r"\d", asked) else "Give a release such as 11.3.",
         )
+    if chosen is not None:
+        check_path(str(chosen.path))
     return chosen

@@ -1,0 +1,21 @@
+"""Hooks that switch the CUDA toolkit when an environment is activated. The rules: docs/activation.md."""
+
+from __future__ import annotations
+
+from envkit.activation.hooks import HOOK_NAME, HookState, Slot, hook_states, install_hooks, remove_hooks
+from envkit.activation.quoting import check_path, quote_fish, quote_posix
+from envkit.activation.venv_scripts import attach_hooks, detach_hooks
+
+__all__ = [
+    "HOOK_NAME",
+    "HookState",
+    "Slot",
+    "attach_hooks",
+    "check_path",
+    "detach_hooks",
+    "hook_states",
+    "install_hooks",
+    "quote_fish",
+    "quote_posix",
+    "remove_hooks",
+]

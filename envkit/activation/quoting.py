@@ -1,0 +1,35 @@
+"""Text that a shell reads back as exactly one word, character by character."""
+
+from __future__ import annotations
+
+import os
+
+from envkit.errors import UsageError
+
+_FORBIDDEN = {"\n": "a line break", "\r": "a line break", "\0": "a NUL character"}
+
+
+def check_path(path: str, *, separator: str = os.pathsep) -> str:
+    """Give ``path`` back when a search path and a hook can hold it.
+
+    Raises:
+        UsageError: it holds the PATH separator, a line break or NUL.
+    """
+    for character, name in {**_FORBIDDEN, separator: f"the PATH separator `{separator}`"}.items():
+        if character in path:
+            raise UsageError(
+                f"Cannot use the folder {path!r}: its name holds {name}.",
+                why="PATH and the activation scripts of the shells cannot express such a name.",
+                hint="Choose or rename to a folder without it; spaces, quotes and letters of any language are fine.",
+            )
+    return path
+
+
+def quote_posix(text: str) -> str:
+    r"""Quote for sh, bash, dash and zsh: single quotes, an apostrophe as ``'\''`` (right under zsh's rc_quotes too)."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def quote_fish(text: str) -> str:
+    """Quote for fish, whose single quotes know two escapes: backslash and apostrophe."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

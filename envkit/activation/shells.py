@@ -1,0 +1,36 @@
+"""The shells that hooks are written for: one row each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from envkit.activation.quoting import quote_fish, quote_posix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A kind of shell.
+
+    Attributes:
+        name: what people call it.
+        extension: of its hook files, as conda looks for them.
+        script: the name of its activation script in a virtual environment.
+        quote: makes one word of any text.
+        deactivate: matches the line that begins the script's ``deactivate`` function, after which our text goes.
+    """
+
+    name: str
+    extension: str
+    script: str
+    quote: Callable[[str], str]
+    deactivate: bytes
+
+
+SHELLS = (
+    Shell("POSIX sh, bash, zsh", "sh", "activate", quote_posix, rb"deactivate ?\(\) ?\{[ \t]*\n"),
+    Shell("fish", "fish", "activate.fish", quote_fish, rb"function deactivate\b[^\n]*\n"),
+)

@@ -1,0 +1,62 @@
+"""``envkit hooks``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from envkit.cli.options import env_argument, json_option, progress
+from envkit.cli.render import emit, table
+
+if TYPE_CHECKING:
+    from envkit.operations.hooks import HooksResult
+
+
+@click.group("hooks")
+def command() -> None:
+    """Show, write again and remove the hooks that switch the CUDA toolkit on activation."""
+
+
+@command.command("install")
+@env_argument
+@click.option("--toolkit", metavar="V|DIR|none", help="Toolkit to switch to, instead of the one that the lock names.")
+@json_option
+def install(env: str, *, toolkit: str | None, as_json: bool) -> int:
+    """Write the hooks of an environment again: its toolkit has moved, or another one is wanted."""
+    from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415 - start-up counts
+
+    with progress(steps=1) as shown:
+        result = reinstall_hooks(env, toolkit, shown)
+    return emit(result, lambda: _lines(result), as_json=as_json)
+
+
+@command.command("remove")
+@env_argument
+@json_option
+def remove(env: str, *, as_json: bool) -> int:
+    """Take the hooks out of an environment; activating it then switches no toolkit."""
+    from envkit.operations.hooks import uninstall_hooks  # noqa: PLC0415 - start-up counts
+
+    with progress(steps=1) as shown:
+        result = uninstall_hooks(env, shown)
+    return emit(result, lambda: _lines(result), as_json=as_json)
+
+
+@command.command("show")
+@env_argument
+@json_option
+def show(env: str, *, as_json: bool) -> int:
+    """Show the hooks of an environment: current, stale (another envkit wrote them) or missing."""
+    from envkit.operations.hooks import show_hooks  # noqa: PLC0415 - start-up counts
+
+    result = show_hooks(env)
+    return emit(result, lambda: _lines(result), as_json=as_json)
+
+
+def _lines(result: HooksResult) -> list[str]:
+    toolkit = result.environment.toolkit
+    if toolkit is None:
+        return [f"{result.environment.name} switches no toolkit."]
+    rows = [(item.shell, item.state, str(item.file)) for item in result.hooks]
+    return [f"CUDA {toolkit.version} in {toolkit.path}", *table(("SHELL", "STATE", "FILE"), rows)]

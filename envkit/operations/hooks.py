@@ -1,0 +1,100 @@
+"""The CUDA hooks of an environment that is there already: show them, write them again, take them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks
+from envkit.errors import NotFoundError
+from envkit.operations.environments import usable_environment, write_record
+from envkit.operations.locking import prefix_lock
+from envkit.operations.own_files import own_lock
+from envkit.operations.toolkits import toolkit_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envkit.activation import HookState
+    from envkit.model.environment import Environment
+    from envkit.model.progress import Progress
+    from envkit.model.toolkit import Toolkit
+
+
+@dataclass(frozen=True, slots=True)
+class HooksResult:
+    """The hooks of an environment, one entry per file.
+
+    Attributes:
+        environment: with its toolkit as it is now.
+        hooks: activate.d first.
+    """
+
+    environment: Environment
+    hooks: tuple[HookState, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of ``envkit hooks ... --json`` (docs/json.md)."""
+        toolkit = self.environment.toolkit
+        path = None if toolkit is None else str(toolkit.path)
+        return {
+            "environment": self.environment.to_json(),
+            "hooks": [
+                {"shell": item.shell, "file": str(item.file), "toolkit": path, "state": item.state}
+                for item in self.hooks
+            ],
+        }
+
+
+def show_hooks(env: str) -> HooksResult:
+    """Whether the hooks of an environment are what this envkit would write.
+
+    Raises:
+        NotFoundError: there is no such environment.
+    """
+    environment = usable_environment(env)
+    return HooksResult(environment, _states(environment))
+
+
+def reinstall_hooks(env: str, toolkit: str | None, progress: Progress) -> HooksResult:
+    """Write the hooks of an environment again, for the toolkit that is asked for, or for the one its lock names.
+
+    Raises:
+        NotFoundError: there is no such environment, or no such toolkit on this machine.
+    """
+    environment = usable_environment(env)
+    found = toolkit_for(own_lock(environment).toolkit, toolkit)
+    if found is None and toolkit != "none":
+        raise NotFoundError(
+            f"There is no CUDA toolkit that {environment.name} could switch to.",
+            why="Its lock names none, or the one it names is not on this machine.",
+            hint="Name one: --toolkit V or --toolkit DIR.",
+        )
+    return _rewrite(environment, found, progress)
+
+
+def uninstall_hooks(env: str, progress: Progress) -> HooksResult:
+    """Take the hooks out of an environment: its activation switches no toolkit any more.
+
+    Raises:
+        NotFoundError: there is no such environment.
+    """
+    return _rewrite(usable_environment(env), None, progress)
+
+
+def _rewrite(environment: Environment, toolkit: Toolkit | None, progress: Progress) -> HooksResult:
+    prefix: Path = environment.prefix
+    with prefix_lock(prefix, "hooks", progress):
+        if toolkit is None:
+            remove_hooks(prefix)
+        else:
+            install_hooks(prefix, slot="VENV", toolkit=toolkit, library_path=own_lock(environment).library_path)
+            attach_hooks(prefix)
+        environment = replace(environment, toolkit=toolkit)
+        write_record(environment)
+    return HooksResult(environment, _states(environment))
+
+
+def _states(environment: Environment) -> tuple[HookState, ...]:
+    library_path = own_lock(environment).library_path
+    return hook_states(environment.prefix, slot="VENV", toolkit=environment.toolkit, library_path=library_path)

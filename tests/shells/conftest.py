@@ -1,0 +1,339 @@
+"""Real shells, stand-in toolkits, and conda's order of events replayed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from envkit.activation import attach_hooks, install_hooks, quote_fish, quote_posix
+from envkit.model.toolkit import Toolkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ENV_PROGRAM = "/usr/bin/env"
+# What shells themselves change from one command to the next; the last ones are exported only under `set -a`.
+PER_SHELL = {"_", "SHLVL", "OLDPWD", "PWD", "LINENO", "EPOCHREALTIME", "EPOCHSECONDS", "SECONDS", "RANDOM", "SRANDOM"}
+
+
+@dataclass(frozen=True)
+class Result:
+    returncode: int
+    stdout: str
+    stderr: str
+    dumps: tuple[dict[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """How to start a shell, and how to say a few things in its language."""
+
+    name: str
+    argv: tuple[str, ...]
+    extension: str
+    quote: Callable[[str], str]
+
+    def source(self, path: Path) -> str:
+        """Source a file and complain on stdout when its status is not 0."""
+        if self.extension == "fish":
+            return f"source {self.quote(str(path))}; or echo bad status\n"
+        return f'. {self.quote(str(path))}\n[ "$?" = 0 ] || echo bad status\n'
+
+    def export(self, name: str, value: str) -> str:
+        if self.extension == "fish":
+            return f"set -gx {name} {self.quote(value)}\n"
+        return f"export {name}={self.quote(value)}\n"
+
+    def unset(self, name: str) -> str:
+        return f"set -eg {name}\n" if self.extension == "fish" else f"unset -v {name}\n"
+
+    def dump(self, file: Path) -> str:
+        return f"{ENV_PROGRAM} -0 > {self.quote(str(file))}\n"
+
+    def run(self, script: str, env: dict[str, str], folder: Path, options: tuple[str, ...] = ()) -> Result:
+        """Run a script; each line ``DUMP`` in it records the whole exported environment."""
+        folder.mkdir(exist_ok=True, parents=True)
+        text = ""
+        count = 0
+        for line in script.splitlines():
+            if line.strip() == "DUMP":
+                text += self.dump(folder / f"dump{count}")
+                count += 1
+            else:
+                text += line + "\n"
+        file = folder / f"script.{self.extension}"
+        file.write_text(text, encoding="utf-8")
+        child = subprocess.Popen(
+            [*self.argv, *options, file],
+            env=env,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, err = child.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)  # with all that it has started
+            child.communicate()
+            raise
+        dumps = tuple(read_dump(folder / f"dump{number}") for number in range(count))
+        return Result(child.returncode, out.decode(), err.decode(), dumps)
+
+
+def read_dump(file: Path) -> dict[str, str]:
+    if not file.exists():
+        return {}
+    entries = (os.fsdecode(item).partition("=") for item in file.read_bytes().split(b"\0") if item)
+    return {name: value for name, _, value in entries if name not in PER_SHELL}
+
+
+SHELLS = {
+    shell.name: shell
+    for shell in (
+        Shell("bash", ("bash", "--norc", "--noprofile"), "sh", quote_posix),
+        Shell("dash", ("dash",), "sh", quote_posix),
+        Shell("zsh", ("zsh", "-f"), "sh", quote_posix),
+        Shell("fish", ("fish", "--no-config"), "fish", quote_fish),
+    )
+}
+
+
+def get_shell(name: str) -> Shell:
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"{name} is not installed")
+    return replace(SHELLS[name], argv=(program, *SHELLS[name].argv[1:]))  # some tests have no usable PATH
+
+
+@pytest.fixture(params=["bash", "dash", "zsh", "fish"])
+def shell(request) -> Shell:
+    return get_shell(request.param)
+
+
+@pytest.fixture(params=["bash", "dash", "zsh"])
+def posix_shell(request) -> Shell:
+    return get_shell(request.param)
+
+
+@pytest.fixture
+def every_shell() -> list[Shell]:
+    return [get_shell(name) for name in SHELLS if shutil.which(name)]
+
+
+@pytest.fixture
+def shell_named():
+    return get_shell
+
+
+@pytest.fixture
+def base_env(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "dumb"}
+
+
+@pytest.fixture
+def make_toolkit(tmp_path: Path):
+    def _make(release: str, parent: Path | None = None) -> Toolkit:
+        path = (parent or tmp_path / "tk") / f"cuda-{release}"
+        for folder in ("bin", "lib64", "include"):
+            (path / folder).mkdir(parents=True)
+        nvcc = path / "bin" / "nvcc"
+        nvcc.write_text(f"#!/bin/sh\necho 'Cuda compilation tools, release {release}, V{release}.109'\n")
+        nvcc.chmod(0o755)
+        return Toolkit(release, release, path, "test", has_nvcc=True)
+
+    return _make
+
+
+@pytest.fixture
+def make_prefix(tmp_path: Path):
+    """A conda prefix as far as activation is concerned; without a toolkit an unmanaged one."""
+
+    def _make(name: str, toolkit: Toolkit | None = None, *, parent: Path | None = None, library_path=False) -> Path:
+        prefix = (parent or tmp_path / "envs") / name
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "conda-meta").mkdir()
+        if toolkit is not None:
+            install_hooks(prefix, slot="CONDA", toolkit=toolkit, library_path=library_path)
+        return prefix
+
+    return _make
+
+
+VENV_COMMANDS = {
+    "venv": ("-m", "venv", "--without-pip"),
+    "virtualenv": ("-m", "virtualenv", "--no-download", "--quiet", "--no-seed"),
+    "uv": ("-m", "uv", "venv", "--quiet", "--offline"),
+}
+
+
+@pytest.fixture(scope="session")
+def make_venv():
+    import sys  # noqa: PLC0415 - the interpreter that runs the tests makes the environments
+
+    def _make(kind: str, prefix: Path, toolkit: Toolkit | None = None, *, attach=True, library_path=False) -> Path:
+        command = [sys.executable, *VENV_COMMANDS[kind]]
+        if kind == "uv":
+            command += ["--python", sys.executable]
+        subprocess.run([*command, prefix], check=True, capture_output=True, timeout=120)
+        install_hooks(prefix, slot="VENV", toolkit=toolkit, library_path=library_path)
+        if attach:
+            attach_hooks(prefix)
+        return prefix
+
+    return _make
+
+
+@dataclass
+class Session:
+    """One running shell that is told one thing at a time, so that conda's part can be computed from its state."""
+
+    shell: Shell
+    env: dict[str, str]
+    folder: Path
+    count: int = 0
+    stdout: str = ""
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        argv: tuple[str, ...] = (*self.shell.argv, "-s")
+        if self.shell.extension == "fish":  # fish reads all of stdin before it starts
+            argv = (*self.shell.argv, "-c", "while read -l line; source $line; end")
+        with (self.folder / "stderr").open("wb") as errors:
+            self.process = subprocess.Popen(
+                argv, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            )
+
+    def do(self, text: str) -> dict[str, str]:
+        """Run text and give the exported environment after it."""
+        self.count += 1
+        dump = self.folder / f"dump{self.count}"
+        file = self.folder / f"step{self.count}.{self.shell.extension}"
+        file.write_text(text + self.shell.dump(dump) + "echo done\n", encoding="utf-8")
+        line = str(file) if self.shell.extension == "fish" else f". {self.shell.quote(str(file))}"
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        while (said := self.process.stdout.readline()) != b"done\n":
+            if not said:
+                raise AssertionError(f"{self.shell.name} ended: {self.stderr()}")
+            self.stdout += said.decode()
+        return read_dump(dump)
+
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
+
+
+@dataclass
+class CondaReplay:
+    """conda 26's order of events: all text is computed from the shell's state before any of it runs."""
+
+    session: Session
+    history: list[tuple[Path, bool]] = field(default_factory=list)  # (prefix, stacked), top last
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.environment = self.session.do("")
+
+    @property
+    def active(self) -> Path | None:
+        return self.history[-1][0] if self.history else None
+
+    def activate(self, prefix: Path, *, stack: bool = False) -> dict[str, str]:
+        if self.active == prefix:
+            return self._switch(prefix, prefix)
+        if len(self.history) > 1 and self.history[-2][0] == prefix:
+            return self.deactivate()  # conda: activating the previous environment steps back down
+        old = self.active
+        self.history.append((prefix, stack and old is not None))
+        if old is None or stack:
+            text = self._export_path([f"{prefix}/bin", *self._path()]) + self._conda_variables()
+            return self._run(text + self._scripts(prefix, "activate"))
+        return self._switch(old, prefix)
+
+    def reactivate(self) -> dict[str, str]:
+        return self._switch(self.active, self.active)
+
+    def _switch(self, old: Path, new: Path) -> dict[str, str]:
+        path = self._replaced(old, new)
+        text = self._scripts(old, "deactivate") + self._export_path(path) + self._conda_variables()
+        return self._run(text + self._scripts(new, "activate"))
+
+    def deactivate(self) -> dict[str, str]:
+        old, stacked = self.history.pop()
+        below = self.active
+        path = self._replaced(old, None if below is None or stacked else below)
+        text = self._export_path(path) + self._scripts(old, "deactivate") + self._conda_variables()
+        return self._run(text + (self._scripts(below, "activate") if below else ""))
+
+    def edit(self, text: str) -> dict[str, str]:
+        return self._run(text)
+
+    def _run(self, text: str) -> dict[str, str]:
+        self.environment = self.session.do(text)
+        return self.environment
+
+    def _path(self) -> list[str]:
+        return self.environment["PATH"].split(":")
+
+    def _replaced(self, old: Path, new: Path | None) -> list[str]:
+        path = self._path()
+        at = 0
+        if f"{old}/bin" in path:
+            at = path.index(f"{old}/bin")
+            del path[at]
+        return path if new is None else [*path[:at], f"{new}/bin", *path[at:]]
+
+    def _export_path(self, path: list[str]) -> str:
+        if self.session.shell.extension == "fish":
+            return "set -gx PATH " + " ".join(map(self.session.shell.quote, path)) + "\n"
+        return self.session.shell.export("PATH", ":".join(path))
+
+    def _conda_variables(self) -> str:
+        shell = self.session.shell
+        text = shell.export("CONDA_SHLVL", str(len(self.history)))
+        if self.history:
+            return text + shell.export("CONDA_PREFIX", str(self.active))
+        # In POSIX shells conda unsets by exporting an empty value.
+        return text + (shell.unset("CONDA_PREFIX") if shell.extension == "fish" else shell.export("CONDA_PREFIX", ""))
+
+    def _scripts(self, prefix: Path, direction: str) -> str:
+        folder = prefix / "etc" / "conda" / f"{direction}.d"
+        files = sorted(folder.glob(f"*.{self.session.shell.extension}"), reverse=direction == "deactivate")
+        return "".join(map(self.session.shell.source, files))
+
+
+@pytest.fixture
+def start_session(tmp_path: Path, base_env):
+    sessions: list[Session] = []
+
+    def _start(shell: Shell, env: dict[str, str] | None = None) -> Session:
+        sessions.append(Session(shell, base_env if env is None else env, tmp_path / f"session{len(sessions)}"))
+        return sessions[-1]
+
+    yield _start
+    for session in sessions:
+        session.close()
+
+
+@pytest.fixture
+def start_conda(start_session):
+    def _start(shell: Shell, env: dict[str, str] | None = None) -> CondaReplay:
+        return CondaReplay(start_session(shell, env))
+
+    return _start

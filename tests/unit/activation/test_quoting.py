@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from envkit.activation import check_path, quote_fish, quote_posix
+from envkit.errors import ExitCode, UsageError
+
+TEXTS = [
+    "",
+    "plain",
+    "a b",
+    "it's",
+    "''",
+    "$HOME",
+    "$(x)",
+    "`x`",
+    "\\",
+    "a\\'b",
+    '"',
+    "!x",
+    "*?[]",
+    "ünï 中文",
+    "-n",
+    "#x",
+    "a\tb",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_posix_text_is_one_word(text):
+    done = subprocess.run(["sh", "-c", f"printf '<%s>' {quote_posix(text)}"], capture_output=True, check=True)
+    assert done.stdout.decode() == f"<{text}>"
+
+
+def test_fish_text_escapes_backslash_and_apostrophe_only():
+    assert quote_fish("it's a \\ $x") == "'it\\'s a \\\\ $x'"
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [("/a:b", "PATH separator"), ("/a\nb", "line break"), ("/a\rb", "line break"), ("/a\0b", "NUL")],
+    ids=["separator", "newline", "return", "nul"],
+)
+def test_a_name_that_no_search_path_can_hold_is_refused(path, word):
+    with pytest.raises(UsageError) as caught:
+        check_path(path, separator=":")
+    assert word in caught.value.message
+    assert repr(path) in caught.value.message
+    assert caught.value.why
+    assert caught.value.hint
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_a_fine_path_is_given_back():
+    assert check_path("/opt/my tools/it's (x86)") == "/opt/my tools/it's (x86)"

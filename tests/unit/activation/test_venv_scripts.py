@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from envkit.activation import attach_hooks, detach_hooks
+from envkit.errors import InvalidFileError, NotFoundError
+
+POSIX = """# stdlib
+deactivate () {
+    unset VIRTUAL_ENV
+}
+
+# unset irrelevant variables
+deactivate nondestructive
+
+VIRTUAL_ENV=/x
+"""
+FISH = (
+    "function deactivate  -d 'Exit'\n    set -e VIRTUAL_ENV\nend\n\ndeactivate nondestructive\nset -gx VIRTUAL_ENV /x\n"
+)
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "activate").write_text(POSIX)
+    (tmp_path / "bin" / "activate.fish").write_text(FISH)
+    (tmp_path / "bin" / "activate.csh").write_text("not ours\n")
+    return tmp_path
+
+
+def contents(prefix):
+    return {path.name: path.read_text(encoding="utf-8") for path in (prefix / "bin").iterdir()}
+
+
+def test_attach_puts_ours_at_both_places(prefix):
+    assert [path.name for path in attach_hooks(prefix)] == ["activate", "activate.fish"]
+    lines = contents(prefix)["activate"].splitlines()
+    assert lines[lines.index("deactivate () {") + 1].strip() == "# >>> envkit deactivate hooks >>>"
+    assert lines[-1] == "# <<< envkit activate hooks <<<"
+    lines = contents(prefix)["activate.fish"].splitlines()
+    assert lines[1].strip() == "# >>> envkit deactivate hooks >>>"
+    assert lines[-1] == "# <<< envkit activate hooks <<<"
+    assert contents(prefix)["activate.csh"] == "not ours\n"
+
+
+def test_attach_again_changes_nothing_and_detach_gives_the_original(prefix):
+    before = contents(prefix)
+    attach_hooks(prefix)
+    once = contents(prefix)
+    inode = (prefix / "bin" / "activate").stat().st_ino
+    attach_hooks(prefix)
+    assert contents(prefix) == once != before
+    assert (prefix / "bin" / "activate").stat().st_ino == inode
+    assert [path.name for path in detach_hooks(prefix)] == ["activate", "activate.fish"]
+    assert contents(prefix) == before
+    assert detach_hooks(prefix) == ()
+
+
+def test_an_older_text_of_ours_is_replaced(prefix):
+    attach_hooks(prefix)
+    wanted = contents(prefix)
+    script = prefix / "bin" / "activate"
+    script.write_text(script.read_text().replace("_envkit_source", "_older_name"))
+    attach_hooks(prefix)
+    assert contents(prefix) == wanted
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o600])
+def test_the_mode_stays(prefix, mode):
+    (prefix / "bin" / "activate").chmod(mode)
+    attach_hooks(prefix)
+    assert stat.S_IMODE((prefix / "bin" / "activate").stat().st_mode) == mode
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "VIRTUAL_ENV=/x\n",
+        POSIX.replace("deactivate nondestructive", "deactivate"),
+        POSIX + POSIX,
+        POSIX + "# >>> envkit activate hooks >>>\n",
+    ],
+    ids=["no function", "never called", "two functions", "marker without end"],
+)
+def test_an_unknown_shape_is_refused_and_no_script_changed(prefix, text):
+    (prefix / "bin" / "activate").write_text(text)
+    before = contents(prefix)
+    with pytest.raises(InvalidFileError) as caught:
+        attach_hooks(prefix)
+    assert str(prefix / "bin" / "activate") in caught.value.message
+    assert contents(prefix) == before
+
+
+def test_a_script_without_final_newline_gets_one(prefix):
+    (prefix / "bin" / "activate").write_text(POSIX.rstrip("\n"))
+    attach_hooks(prefix)
+    assert "VIRTUAL_ENV=/x\n# >>> envkit activate hooks >>>\n" in contents(prefix)["activate"]
+
+
+def test_one_shell_is_enough_and_none_is_told(prefix):
+    (prefix / "bin" / "activate.fish").unlink()
+    assert [path.name for path in attach_hooks(prefix)] == ["activate"]
+    (prefix / "bin" / "activate").unlink()
+    with pytest.raises(NotFoundError, match="no activation script"):
+        attach_hooks(prefix)
