@@ -161,11 +161,13 @@ class _Terminal:
     def __init__(self, screen: Callable[[bytes], None]) -> None:
         import pty  # noqa: PLC0415 - not on Windows
         import threading  # noqa: PLC0415 - only where bars are drawn
+        import tty  # noqa: PLC0415 - not on Windows
 
         self._reader, self.writer = pty.openpty()
         self._screen = screen
         self._kept: list[bytes] = []
         self._thread = threading.Thread(target=self._copy, daemon=True)
+        tty.setraw(self.writer)  # line ends are for the real terminal to translate
         _same_size(self.writer)
 
     def start(self) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from envkit.cli.colours import paint
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -78,7 +80,7 @@ class BarProgress:
         if self._text:
             self._hide()
             self._done += 1
-            mark = click.style("✓", fg="green")
+            mark = paint("✓", "green")
             click.echo(f"{mark} {self._text}  {time.monotonic() - self._since:.1f} s", err=True)
             self._text = ""
 

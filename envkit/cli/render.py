@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from envkit.cli.colours import paint
 from envkit.cli.main import COMMANDS
 
 if TYPE_CHECKING:
@@ -101,11 +102,11 @@ def _print_json(command: str, fields: dict[str, Any], error: EnvkitError | None)
 
 
 def _show_text(error: EnvkitError) -> None:
-    click.echo(f"{click.style('Error:', fg='red', bold=True)} {error.message}", err=True)
+    click.echo(f"{paint('Error:', 'red', bold=True)} {error.message}", err=True)
     if error.why:
         click.echo("\n".join(f"  {line}" for line in error.why.splitlines()), err=True)
     if error.hint:
-        click.echo(f"{click.style('Hint:', fg='green')} {error.hint}", err=True)
+        click.echo(f"{paint('Hint:', 'green')} {error.hint}", err=True)
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

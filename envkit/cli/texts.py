@@ -6,8 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-import click
-
+from envkit.cli.colours import paint
 from envkit.cli.render import size_text, table
 from envkit.model.environment import scripts_of
 
@@ -104,7 +103,7 @@ def verify_lines(result: VerifyResult) -> list[str]:
 def layer_lines(result: VerifyResult) -> list[str]:
     """One line per layer."""
     return [
-        f"{item.layer:<9} {click.style(item.status, fg=_COLOURS[item.status])}  {item.seconds:5.1f} s"
+        f"{item.layer:<9} {paint(item.status, _COLOURS[item.status])}  {item.seconds:5.1f} s"
         + (f"  {item.reason}" if item.reason else "")
         for item in result.report.layers
     ]
