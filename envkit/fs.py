@@ -6,9 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,8 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     Raises:
         OSError: the folder is missing or cannot be written; ``path`` is unchanged then.
     """
+    import tempfile  # noqa: PLC0415 - reading needs none of it, and start-up counts
+
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -76,6 +76,8 @@ def remove_tree(path: Path) -> None:
             remove_tree(Path(name))
         else:
             function(name)
+
+    import shutil  # noqa: PLC0415 - as above
 
     if path.is_symlink():
         path.unlink()

@@ -12,6 +12,8 @@ from envkit.errors import InvalidFileError
 from envkit.model.toolkit import Toolkit
 
 SCHEMA = 1
+PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
+"""A venv's interpreter, in its prefix."""
 State = Literal["complete", "incomplete", "broken"]
 VerifyStatus = Literal["pass", "fail", "skip"]
 
@@ -142,7 +144,7 @@ def parse_record(text: str, prefix: Path) -> Environment:
     Raises:
         InvalidFileError: it is no record, or one of a newer envkit.
     """
-    source = str(prefix / ".envkit" / "environment.json")
+    source = f"{prefix}/.envkit/environment.json"
     try:
         record = json.loads(text)
         schema = record["schema"]
@@ -196,4 +198,4 @@ def scripts_of(prefix: Path) -> Path:
 
 def python_of(prefix: Path) -> Path:
     """A venv's interpreter."""
-    return scripts_of(prefix) / ("python.exe" if os.name == "nt" else "python")
+    return prefix / PYTHON

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from envkit import fs, paths
 from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError
-from envkit.model.environment import Environment, parse_record, python_of, unreadable
+from envkit.model.environment import PYTHON, Environment, parse_record, unreadable
 from envkit.operations import journal
 
 if TYPE_CHECKING:
@@ -22,27 +22,36 @@ RECORD = ".envkit/environment.json"
 
 def all_environments() -> tuple[Environment, ...]:
     """Every environment that envkit knows of on this machine, by name; complete or not."""
-    prefixes: dict[Path, None] = {}
     folder = paths.envs_dir()
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+    names: set[str] = set()
+    pending: set[str] = set()
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
-            name = journal.prefix_of(entry.name) or entry.name
-            if not name.startswith("."):
-                prefixes[folder / name] = None
-    for prefix in registered_prefixes():
-        prefixes[prefix] = None
-    found = (read_environment(prefix) for prefix in prefixes)
+            of_journal = journal.prefix_of(entry.name)
+            if of_journal is not None:
+                pending.add(of_journal)
+            elif not entry.name.startswith("."):
+                names.add(entry.name)
+    found = [_recorded(folder / name) for name in names - pending]  # 500 of them are no rarity: no look for journals
+    elsewhere = [prefix for prefix in registered_prefixes() if prefix.parent != folder]
+    found += [read_environment(prefix) for prefix in (*(folder / name for name in pending), *elsewhere)]
     return tuple(sorted((item for item in found if item is not None), key=lambda item: (item.name, str(item.prefix))))
 
 
 def read_environment(prefix: Path) -> Environment | None:
     """The environment at ``prefix`` with its state, or None where there is none."""
     pending = journal.read(prefix)
-    if pending is not None:
-        doing = "removal" if pending.operation == "remove" else "creation"
-        return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
+    if pending is None:
+        return _recorded(prefix)
+    doing = "removal" if pending.operation == "remove" else "creation"
+    return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
+
+
+def _recorded(prefix: Path) -> Environment | None:
+    """The environment at ``prefix`` by its record alone."""
     try:
-        text = (prefix / RECORD).read_text(encoding="utf-8", errors="replace")
+        with open(os.path.join(prefix, RECORD), encoding="utf-8", errors="replace") as file:  # noqa: PTH118,PTH123 - fast
+            text = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -51,7 +60,7 @@ def read_environment(prefix: Path) -> Environment | None:
         environment = parse_record(text, prefix)
     except InvalidFileError as error:
         return unreadable(prefix, "broken", error.message)
-    if not python_of(prefix).exists():
+    if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
         problem = "Its Python is gone: the interpreter it was made from has been removed."
         return replace(environment, state="broken", problem=problem)
     return environment

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -48,7 +48,7 @@ class Journal:
 
     def is_elsewhere(self) -> bool:
         """Whether another host wrote it, where no process can be looked for."""
-        return self.host != socket.gethostname()
+        return self.host != platform.node()
 
     def is_alive(self) -> bool:
         """Whether the process that wrote it still runs on this host."""
@@ -77,9 +77,7 @@ def prefix_of(journal: str) -> str | None:
 
 def begin(prefix: Path, operation: Operation, aside: Path | None = None) -> Journal:
     """Write the journal of a change that starts now, or that now puts the old prefix aside."""
-    journal = Journal(
-        prefix, operation, socket.gethostname(), os.getpid(), _process_start(os.getpid()), clock.now(), aside
-    )
+    journal = Journal(prefix, operation, platform.node(), os.getpid(), _process_start(os.getpid()), clock.now(), aside)
     content = {
         "schema": 1,
         "operation": operation,
@@ -111,7 +109,7 @@ def read(prefix: Path) -> Journal | None:
     return Journal(
         prefix,
         "remove" if content.get("operation") == "remove" else "create",
-        str(content.get("host") or socket.gethostname()),
+        str(content.get("host") or platform.node()),
         int(content.get("pid") or 0) or _NO_PROCESS,
         content.get("process_started"),
         str(content.get("started_at") or "an unknown time"),
@@ -131,7 +129,7 @@ def recover(prefix: Path) -> bool:
     if journal.is_elsewhere():
         raise BusyError(
             f"{prefix} is being changed from another machine: {journal.owner}.",
-            why=f"Whether a process on {journal.host} still runs cannot be told from {socket.gethostname()}.",
+            why=f"Whether a process on {journal.host} still runs cannot be told from {platform.node()}.",
             hint=f"If it has died, remove {journal_path(prefix)} and run again.",
         )
     if journal.pid != os.getpid() and journal.is_alive():

@@ -65,6 +65,13 @@ def test_nvcc_is_not_run_when_a_file_tells(make, tmp_path):
     assert not ran.exists()
 
 
+def test_an_nvcc_that_cannot_be_run_leaves_the_version_unknown(make):
+    folder = make()
+    (folder / "bin" / "nvcc").chmod(0o644)
+    toolkit = toolkit_at(folder, "x")
+    assert (toolkit.version, toolkit.release, toolkit.path) == (None, None, folder)
+
+
 @pytest.mark.parametrize("shape", ["missing", "file", "empty", "bin only"])
 def test_a_folder_without_a_toolkit_is_none(tmp_path, shape):
     place = tmp_path / "cuda-11.3"
