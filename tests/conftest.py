@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -36,6 +37,12 @@ INDEX = re.compile(r"PIP_|UV_(?!PYTHON_INSTALL_DIR)")
 
 OF_THE_RUNNER = re.compile(r"PYTEST_|COV_|COVERAGE_")
 """Variables that pytest and coverage change by themselves."""
+
+
+def pytest_configure() -> None:
+    """A shell starts background jobs with SIGINT ignored, and children inherit that: no test of Ctrl-C would work."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def environment_for(home: Path, shared: Path, *, network: bool) -> dict[str, str]:
@@ -85,7 +92,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def make_environment(shared_folder: Path):
-    """Makes variables as a test has them, for fixtures that outlive a test: ``make_environment(home, network=False)``."""
+    """Makes variables as a test has them, for fixtures that outlive a test: ``make_environment(home)``."""
 
     def make(home: Path, *, network: bool = False) -> dict[str, str]:
         home.mkdir(parents=True, exist_ok=True)
