@@ -83,3 +83,16 @@ def remove_tree(path: Path) -> None:
         path.unlink()
         return
     shutil.rmtree(path, onerror=_make_writable_and_retry)
+
+
+def empty_folder(path: Path) -> None:
+    """Remove what is in a folder, and keep the folder: it is the user's own, or a mount point.
+
+    Raises:
+        OSError: something could not be removed.
+    """
+    for entry in list(path.iterdir()) if path.is_dir() else ():
+        if entry.is_dir() and not entry.is_symlink():
+            remove_tree(entry)
+        else:
+            entry.unlink()

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)")
 _log = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG = 1
+"""prctl(2): the signal that a process gets when its parent dies."""
 
 LEAKING_VARIABLES = (
     "PYTHONPATH",
@@ -122,6 +126,7 @@ def _start(
             env=clean_environment(env),
             cwd=cwd,
             start_new_session=os.name == "posix",
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 - no other thread runs when a program is started
         )
     except OSError as error:
         raise ProgramError(
@@ -218,6 +223,26 @@ def failure(done: CompletedProgram) -> ProgramError:
         stderr=done.stderr,
         why="\n".join(said[-12:]) or f"It said nothing. The command was: {shlex.join(done.argv)}",
     )
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """What a child on Linux calls before it runs its program, so that it does not outlive a killed envkit.
+
+    An installer that lives on would write into whatever is made at the same place next. None on other systems.
+    """
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415 - only where a program is started
+
+    set_option = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        set_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died in between
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:

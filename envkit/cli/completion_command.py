@@ -11,13 +11,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> int:
-    r"""Print the completion script of a shell.
+    """Print the completion script of a shell.
 
     \b
     bash:  eval "$(envkit completion bash)"                in ~/.bashrc
     zsh:   eval "$(envkit completion zsh)"                 in ~/.zshrc
     fish:  envkit completion fish > ~/.config/fish/completions/envkit.fish
-    """
+    """  # noqa: D301 - click reads a backspace character
     from envkit.cli.main import cli  # noqa: PLC0415 - main imports nothing of a command, and a command little of main
 
     kind = get_completion_class(shell)

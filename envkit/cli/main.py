@@ -33,6 +33,13 @@ COMMANDS = {
 """Every command and its help line; its module is ``envkit.cli.NAME_command``, imported only when it is used."""
 
 
+_OF_RUN = (125, 126, 127, 130)
+"""The exit codes of envkit's own failures in ``envkit run``: any other one is the command's."""
+
+_STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+"""What stops envkit: it cleans up and ends with 130."""
+
+
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -66,25 +73,46 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="envkit", message="%(prog)s %(version)s")
 def cli() -> None:
-    r"""Create, activate, verify, record and restore CUDA + PyTorch environments.
+    """Create, activate, verify, record and restore CUDA + PyTorch environments.
 
     \b
     envkit create torch213-cpu            make, verify, snapshot
     envkit run torch213_cpu_py311 -- CMD  run a command in it
     envkit verify torch213_cpu_py311      does it still compute?
     envkit restore torch213_cpu_py311     make it again
-    """
+    """  # noqa: D301 - click reads a backspace character
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command line and exit; the only place where ``EnvkitError`` is caught."""
     arguments = sys.argv[1:] if argv is None else argv
-    signal.signal(signal.SIGTERM, _stop)
+    _open_closed_streams()
+    for name in _STOPPING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup and `&` set it
+            signal.signal(number, _stop)
     sys.exit(_run(arguments))
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:
+    for name in _STOPPING:  # cleaning up takes a moment, and must not be stopped half-way
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that were closed (`>&-`) lead nowhere, instead of into the next file that is opened."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+        elif name != "stdin" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode still gets a message
 
 
 def _run(arguments: list[str]) -> int:
@@ -95,9 +123,6 @@ def _run(arguments: list[str]) -> int:
         return error.exit_code
     except click.ClickException as error:
         return _failure(_usage_error(error), arguments)
-    except BrokenPipeError:  # the reader of our output has gone: `envkit list | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (Exception, KeyboardInterrupt) as error:
         told = _told(error)
         if told is None:  # a defect: it keeps its traceback
@@ -118,9 +143,15 @@ def _told(error: BaseException) -> EnvkitError | None:
 
 
 def _failure(error: EnvkitError, arguments: list[str]) -> int:
+    from envkit.cli.failure_log import keep_output  # noqa: PLC0415
     from envkit.cli.render import show_error  # noqa: PLC0415
 
+    log = keep_output(error)
+    if log is not None:
+        error.hint = f"{error.hint or ''} Full output: {log}".strip()
     show_error(error, arguments)
+    if arguments[:1] == ["run"] and error.exit_code not in _OF_RUN:
+        return int(_OF_RUN[0])  # so that it cannot be taken for the command's own status
     return int(error.exit_code)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -55,7 +55,7 @@ def confirmer(*, yes: bool) -> Callable[[str], bool]:
     def ask(question: str) -> bool:
         if yes:
             return True
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             click.echo(f"{question} Nobody can be asked here: no.", err=True)
             return False
         return click.confirm(question, err=True)
@@ -74,8 +74,8 @@ def progress(steps: int) -> Iterator[Progress]:
 
 
 _CREATE_OPTIONS = (
-    click.option("--name", help="Name of the environment, instead of its version name."),
-    click.option("--prefix", help="Folder of the environment, instead of envkit's own."),
+    click.option("--name", metavar="N", help="Name of the environment, instead of its version name."),
+    click.option("--prefix", metavar="DIR", help="Folder of the environment, instead of envkit's own."),
     click.option(
         "--backend",
         type=click.Choice(["auto", "conda", "venv"]),
@@ -111,20 +111,22 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
     Raises:
         UsageError: a folder that is none, or a --cuda that is no version.
     """
-    from envkit.operations.environments import prefix_from  # noqa: PLC0415 - start-up counts
+    from envkit.operations.environments import prefix_at, prefix_from  # noqa: PLC0415 - start-up counts
     from envkit.operations.locking import LOCK_TIMEOUT_S  # noqa: PLC0415
     from envkit.operations.options import CreateOptions  # noqa: PLC0415
 
-    wheelhouse = values["wheelhouse"]
-    if wheelhouse is not None and not Path(wheelhouse).expanduser().is_dir():
+    wheelhouse, cuda = values["wheelhouse"], values["cuda"]
+    if wheelhouse is not None and not prefix_from(wheelhouse).is_dir():
         raise click.UsageError(f"--wheelhouse {wheelhouse} is no folder.")
+    if cuda not in {None, "auto"} and re.fullmatch(r"\d+\.\d+", cuda, re.ASCII) is None:
+        raise click.UsageError(f"--cuda {cuda} is no version. Write it as in --cuda 12.4, or --cuda auto.")
     return CreateOptions(
         name=values["name"],
-        prefix=None if values["prefix"] is None else prefix_from(values["prefix"]),
+        prefix=None if values["prefix"] is None else prefix_at(values["prefix"]),
         backend=values["backend"],
         engine=values["engine"],
         python=values["python"],
-        cuda=values["cuda"],
+        cuda=cuda,
         toolkit=values["toolkit"],
         offline=values["offline"],
         wheelhouse=None if wheelhouse is None else prefix_from(wheelhouse),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
 
 
+def say(line: str) -> None:
+    """A line on stderr; nobody may be reading there any more, and that is no reason to stop."""
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(line, err=True)
+
+
 class PlainProgress:
     """One line per step and note."""
 
     def step(self, text: str) -> None:
         """A line."""
-        click.echo(f"- {text}", err=True)
+        say(f"- {text}")
 
     def note(self, text: str) -> None:
         """A line."""
-        click.echo(f"  {text}", err=True)
+        say(f"  {text}")
 
     def screen(self) -> None:
         """No terminal, so no bars."""
@@ -58,13 +65,13 @@ class BarProgress:
     def note(self, text: str) -> None:
         """A line above the bar."""
         self._hide()
-        click.echo(f"  {text}", err=True)
+        say(f"  {text}")
         self._show()
 
     def screen(self) -> Callable[[bytes], None]:
         """The terminal itself, as long as the program runs; the bar is away then."""
         self._hide()
-        click.echo(f"  {self._text}", err=True)
+        say(f"  {self._text}")
         return self._draw
 
     def close(self) -> None:
@@ -81,7 +88,7 @@ class BarProgress:
             self._hide()
             self._done += 1
             mark = paint("✓", "green")
-            click.echo(f"{mark} {self._text}  {time.monotonic() - self._since:.1f} s", err=True)
+            say(f"{mark} {self._text}  {time.monotonic() - self._since:.1f} s")
             self._text = ""
 
     def _show(self) -> None:

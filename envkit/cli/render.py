@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +11,7 @@ import click
 
 from envkit.cli.colours import paint
 from envkit.cli.main import COMMANDS
+from envkit.cli.progress import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,13 +63,17 @@ def emit(result: Result, lines: Callable[[], Iterable[str]], *, as_json: bool) -
     A failure that a result carries (``error``) is shown on stderr and in the JSON object.
     """
     error: EnvkitError | None = getattr(result, "error", None)
-    if as_json:
-        _print_json(_command_words(), result.to_json(), error)
-    else:
-        for line in lines():
-            click.echo(line)
-        if error is not None:
-            _show_text(error)
+    try:
+        if as_json:
+            _print_json(_command_words(), result.to_json(), error)
+        else:
+            for line in lines():
+                click.echo(line)
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has gone, as with `envkit list | head -1`: what was done is done
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error is not None and not as_json:
+        _show_text(error)
     return 0 if error is None else int(error.exit_code)
 
 
@@ -97,16 +103,17 @@ def _print_json(command: str, fields: dict[str, Any], error: EnvkitError | None)
             "exit_code": int(error.exit_code),
         }
     value = {"schema": SCHEMA, "command": command, "ok": error is None, "error": told, **fields}
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not is_utf8) + "\n")
     sys.stdout.flush()
 
 
 def _show_text(error: EnvkitError) -> None:
-    click.echo(f"{paint('Error:', 'red', bold=True)} {error.message}", err=True)
+    say(f"{paint('Error:', 'red', bold=True)} {error.message}")
     if error.why:
-        click.echo("\n".join(f"  {line}" for line in error.why.splitlines()), err=True)
+        say("\n".join(f"  {line}" for line in error.why.splitlines()))
     if error.hint:
-        click.echo(f"{paint('Hint:', 'green')} {error.hint}", err=True)
+        say(f"{paint('Hint:', 'green')} {error.hint}")
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

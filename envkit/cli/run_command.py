@@ -9,7 +9,7 @@ from envkit.cli.options import env_argument
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @env_argument
-@click.argument("words", nargs=-1, required=True, metavar="-- CMD...", type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="-- CMD...", type=click.UNPROCESSED)
 def command(env: str, *, words: tuple[str, ...]) -> int:
     """Run a command in an environment, as if it were activated.
 
@@ -18,4 +18,4 @@ def command(env: str, *, words: tuple[str, ...]) -> int:
     """
     from envkit.operations.run import run_command  # noqa: PLC0415 - start-up counts
 
-    return run_command(env, words[1:] if words[0] == "--" else words)
+    return run_command(env, words[1:] if words[:1] == ("--",) else words)

@@ -183,10 +183,10 @@ def snapshot_lines(snapshot: Snapshot) -> list[str]:
     """All about one snapshot."""
     lines = [
         f"{snapshot.environment['name']}@{snapshot.id}  taken {snapshot.taken_at}",
-        f"  torch   {snapshot.torch_version or '?'}",
-        f"  driver  {snapshot.driver_version or 'none'}",
-        f"  GPUs    {', '.join(snapshot.gpus) or 'none'}",
+        f"  torch      {snapshot.torch_version or '?'}",
+        f"  driver     {snapshot.driver_version or 'none'}",
+        f"  GPUs       {', '.join(snapshot.gpus) or 'none'}",
     ]
-    lines += [f"  {key:<7} {value}" for key, value in snapshot.host.items()]
-    lines += [f"  file    {snapshot.path / name}" for name in sorted(snapshot.files)]
+    lines += [f"  {key:<10} {value}" for key, value in snapshot.host.items()]
+    lines += [f"  file       {snapshot.path / name}" for name in sorted(snapshot.files)]
     return lines

@@ -39,6 +39,7 @@ class Environment:
         last_verify: how the newest verification ended, or None.
         envkit_version: which envkit made it.
         problem: why it is broken or incomplete, or None.
+        recorded_prefix: where it was made, by its record.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Environment:
     last_verify: VerifyStatus | None = None
     state: State = "complete"
     problem: str | None = None
+    recorded_prefix: str = ""
 
     @property
     def executable(self) -> Path:
@@ -157,6 +159,7 @@ def parse_record(text: str, prefix: Path) -> Environment:
         toolkit = record["toolkit"]
         return Environment(
             name=str(record["name"]),
+            recorded_prefix=str(record["prefix"]),
             id=str(record["id"]),
             prefix=prefix,
             backend=str(record["backend"]),

@@ -11,7 +11,7 @@ from envkit import __version__
 from envkit.activation import attach_hooks, check_path, install_hooks
 from envkit.backends.pythons import find_interpreter
 from envkit.backends.venv import make_venv
-from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, UsageError
+from envkit.errors import EnvkitError, ExistsError, StorageError, UnfitMachineError, UsageError
 from envkit.installers import pip
 from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
@@ -112,6 +112,11 @@ def check_place(prefix: Path) -> None:
         ExistsError: there is something that is no environment.
     """
     check_path(str(prefix))
+    if any(ord(letter) < ord(" ") or 0xD800 <= ord(letter) < 0xE000 or letter == "\x7f" for letter in str(prefix)):  # noqa: PLR2004
+        raise UsageError(
+            f"Cannot use the folder {str(prefix)!r}: its name holds a control character or is not UTF-8.",
+            hint="Choose another name; spaces, quotes and letters of any language are fine.",
+        )
     if environments.read_environment(prefix) is not None:
         return
     if prefix.is_symlink() or (prefix.exists() and (not prefix.is_dir() or any(prefix.iterdir()))):
@@ -160,9 +165,12 @@ def build(plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environ
         replaced: the environment that gives way, or None.
     """
     prefix = plan.prefix
-    prefix.parent.mkdir(parents=True, exist_ok=True)
     aside = None if replaced is None else prefix.with_name(f".{prefix.name}.envkit-old-{secrets.token_hex(4)}")
-    pending = journal.begin(prefix, "create", aside)
+    try:
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        pending = journal.begin(prefix, "create", aside)
+    except FileNotFoundError as error:  # as /proc answers
+        raise StorageError.cannot_write(prefix, why="No folder can be made there.") from error
     try:
         if aside is not None:
             prefix.rename(aside)
@@ -171,11 +179,21 @@ def build(plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environ
         if aside is None:
             journal.end(prefix)
     except BaseException:
-        journal.undo(pending)
+        put_back(pending, progress)
         if aside is None:
             environments.forget(prefix)
         raise
     return environment
+
+
+def put_back(pending: journal.Journal, progress: Progress) -> None:
+    """Undo a creation that failed; where that fails too, say so, and let the failure itself be told."""
+    try:
+        journal.undo(pending)
+    except OSError as error:
+        progress.note(
+            f"What was made at {pending.prefix} could not be removed again ({error}); the next envkit will try."
+        )
 
 
 def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
@@ -252,7 +270,7 @@ def name_and_prefix(default: str | None, options: CreateOptions, what: str) -> t
     if options.name is not None and options.prefix is not None:
         raise UsageError("--name and --prefix exclude each other.", hint="A prefix is named after its last folder.")
     if options.prefix is not None:
-        return options.prefix.name, options.prefix
+        return options.prefix.name or str(options.prefix), options.prefix
     name = options.name if options.name is not None else default
     if name is None:
         raise UsageError(

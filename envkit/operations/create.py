@@ -6,16 +6,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit import fs, paths
+from envkit import paths
 from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
 from envkit.operations import journal
-from envkit.operations.build import Plan, Seconds, build, check_backend, check_place, make_plan, name_and_prefix
+from envkit.operations.build import (
+    Plan,
+    Seconds,
+    build,
+    check_backend,
+    check_place,
+    make_plan,
+    name_and_prefix,
+    put_back,
+)
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
 from envkit.operations.locking import prefix_lock
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import own_lock
+from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.specs import find_spec, looks_like_lock, names_file, read_lock
+from envkit.operations.toolkits import toolkit_for
 from envkit.operations.trust import check_sources
 from envkit.operations.verify import VerifyResult, verify_environment
 from envkit.probes.host import current_platform
@@ -103,9 +113,10 @@ def make(
     platform = current_platform()
     check_backend(lock, options)
     check_place(prefix)
-    there = _already_there(name, prefix, lock, options, platform)
-    if there is not None:
-        return CreateResult(there, created=False, verification=None, seconds=seconds)
+    if journal.read(prefix) is None:
+        there = _already_there(name, prefix, lock, options, platform)
+        if there is not None:
+            return CreateResult(there, created=False, verification=None, seconds=seconds)
     check_sources((item.source for item in lock.platforms[platform].packages if item.source), options, lock.path)
     check_fit(lock, platform, options, progress)
     plan = make_plan(name, prefix, lock, platform, options, progress, seconds)
@@ -139,20 +150,28 @@ def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, 
     """The same environment, if it is at that place; None when the place is free or will be made free.
 
     Raises:
-        ExistsError: another environment is there.
+        ExistsError: another environment is there, or the same one and it no longer holds what its lock says.
     """
     found = read_environment(prefix)
     if found is None or found.state == "incomplete" or options.replace:
         return None
+    what, why = f"that is {found.state}", found.problem
     if found.state == "complete":
-        same = found.lock_sha256 == lock.digest(platform) or own_lock(found).same_files(lock, platform)
-        if same and _same_toolkit(found, options):
-            return found
-    differs = "with another toolkit" if found.state == "complete" and same else "made from another lock"
-    what = differs if found.state == "complete" else f"that is {found.state}"
+        if found.lock_sha256 == lock.digest(platform) or own_lock(found).same_files(lock, platform):
+            lost = [item for item in drift_of(prefix, lock, platform) if item.locked is not None]
+            if not lost and _same_toolkit(found, options):
+                return found
+            what = "with another toolkit"
+            if lost:
+                what = "that no longer holds what its lock says"
+                why = ", ".join(
+                    f"{item.name} {item.installed or 'is missing'} (locked {item.locked})" for item in lost[:5]
+                )
+        else:
+            what = "made from another lock"
     raise ExistsError(
         f"There is an environment {what} at {prefix}.",
-        why=found.problem or f"It was made from {found.spec} on {found.created_at}.",
+        why=why or f"It was made from {found.spec} on {found.created_at}.",
         hint=f"Keep both with --name {_free_name(name)}, or replace it with --replace.",
     )
 
@@ -161,11 +180,10 @@ def _same_toolkit(found: Environment, options: CreateOptions) -> bool:
     """Whether the environment has the toolkit that was asked for, if one was."""
     if options.toolkit is None:
         return True
-    if found.toolkit is None or options.toolkit == "none":
-        return found.toolkit is None and options.toolkit == "none"
-    return options.toolkit in {found.toolkit.release, found.toolkit.version} or (
-        prefix_from(options.toolkit) == found.toolkit.path
-    )
+    asked = toolkit_for(None, options.toolkit)
+    if asked is None or found.toolkit is None:
+        return asked is None and found.toolkit is None
+    return asked.path == found.toolkit.path or options.toolkit in {found.toolkit.release, found.toolkit.version}
 
 
 def _free_name(name: str) -> str:
@@ -178,7 +196,7 @@ def _free_name(name: str) -> str:
 def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> CreateResult:
     replaced = read_environment(plan.prefix)
     environment = build(plan, progress, seconds, replaced=replaced)
-    with _replacement(plan.prefix, is_one=replaced is not None):
+    with _replacement(plan.prefix, progress, is_one=replaced is not None):
         verification = None
         if plan.options.verify:
             verification = verify_environment(environment, level="device", progress=progress)
@@ -196,18 +214,19 @@ def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> Creat
 
 
 @contextmanager
-def _replacement(prefix: Path, *, is_one: bool) -> Iterator[None]:
+def _replacement(prefix: Path, progress: Progress, *, is_one: bool) -> Iterator[None]:
     """The old environment comes back when the block fails, and goes when it succeeds."""
-    if not is_one:
+    pending = journal.read(prefix) if is_one else None
+    if pending is None:
         yield
         return
-    pending = journal.read(prefix)
     try:
         yield
     except BaseException:
-        if pending is not None:
-            journal.undo(pending)
+        put_back(pending, progress)
         raise
-    journal.end(prefix)
-    if pending is not None and pending.aside is not None:
-        fs.remove_tree(pending.aside)
+    journal.begin(prefix, "discard", pending.aside)
+    try:
+        journal.recover(prefix)
+    except (OSError, KeyboardInterrupt):  # the new one stands; the rest is for the next envkit
+        progress.note(f"The replaced environment is not quite deleted yet: {pending.aside}.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import fs, paths
-from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError
+from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, Environment, parse_record, unreadable
 from envkit.operations import journal
 
@@ -41,7 +42,7 @@ def all_environments() -> tuple[Environment, ...]:
 def read_environment(prefix: Path) -> Environment | None:
     """The environment at ``prefix`` with its state, or None where there is none."""
     pending = journal.read(prefix)
-    if pending is None:
+    if pending is None or pending.operation == "discard":
         return _recorded(prefix)
     doing = "removal" if pending.operation == "remove" else "creation"
     return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
@@ -52,18 +53,31 @@ def _recorded(prefix: Path) -> Environment | None:
     try:
         with open(os.path.join(prefix, RECORD), encoding="utf-8", errors="replace") as file:  # noqa: PTH118,PTH123 - fast
             text = file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP}:
+            return None
         return unreadable(prefix, "broken", f"Its record cannot be read: {error.strerror}.")
     try:
         environment = parse_record(text, prefix)
     except InvalidFileError as error:
         return unreadable(prefix, "broken", error.message)
+    problem = _problem_of(environment)
+    if problem is None:
+        return environment
+    name = environment.name if environment.recorded_prefix == str(prefix) else prefix.name
+    return replace(environment, name=name, state="broken", problem=problem)
+
+
+def _problem_of(environment: Environment) -> str | None:
+    """Why a recorded environment cannot be used, as far as a few looks at its folder tell."""
+    prefix, recorded = os.fspath(environment.prefix), environment.recorded_prefix
+    if recorded != prefix and os.path.realpath(recorded) != os.path.realpath(prefix):
+        return f"It was made at {recorded} and has been moved or copied; environments cannot be moved."
     if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
-        problem = "Its Python is gone: the interpreter it was made from has been removed."
-        return replace(environment, state="broken", problem=problem)
-    return environment
+        return "Its Python is gone: the interpreter it was made from has been removed."
+    if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
+        return "Its own lock is gone, so that what belongs into it is not known."
+    return None
 
 
 def find_environment(env: str) -> Environment:
@@ -73,7 +87,7 @@ def find_environment(env: str) -> Environment:
         NotFoundError: there is none; names the nearest.
     """
     if is_path(env):
-        found = read_environment(prefix_from(env))
+        found = read_environment(prefix_at(env))
         if found is None:
             raise NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
         return found
@@ -130,23 +144,44 @@ def is_path(env: str) -> bool:
 
 
 def prefix_from(text: str) -> Path:
-    """The absolute path that a user means; symbolic links stay as they are."""
-    return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100,PTH111 - resolve() would follow links
+    """The absolute path that a user means; symbolic links stay as they are.
+
+    Raises:
+        UsageError: it is empty, or relative to a current folder that has been removed.
+    """
+    if not text:
+        raise UsageError("A path is empty.", hint="Is a variable in the command not set?")
+    try:
+        return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100,PTH111 - resolve() would follow links
+    except FileNotFoundError as error:
+        raise UsageError("The current folder has been removed.", hint="Go to another folder with `cd`.") from error
+
+
+def prefix_at(text: str) -> Path:
+    """The prefix that a user means; where its last part is a symbolic link, the folder that this leads to.
+
+    Raises:
+        UsageError: as ``prefix_from``.
+    """
+    path = prefix_from(text)
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def write_record(environment: Environment) -> None:
     """Write the record of an environment into it."""
-    environment.envkit_dir.mkdir(parents=True, exist_ok=True)
+    environment.envkit_dir.mkdir(exist_ok=True)  # not its parents: an environment that was removed stays removed
     fs.write_json(environment.prefix / RECORD, environment.to_record())
 
 
 def registered_prefixes() -> list[Path]:
-    """Environments outside envkit's folder that still exist, or whose creation was cut off."""
+    """Environments outside envkit's folder, whether or not they still exist."""
     try:
-        lines = (paths.data_home() / "prefixes.txt").read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
+        text = os.fsdecode((paths.data_home() / "prefixes.txt").read_bytes())
+    except OSError:
         return []
-    return [Path(line) for line in dict.fromkeys(lines) if line]
+    return [
+        Path(line) for line in dict.fromkeys(text.split("\n")) if line.startswith(os.sep) or (os.name == "nt" and line)
+    ]
 
 
 def register(prefix: Path) -> None:
@@ -167,4 +202,4 @@ def forget(prefix: Path) -> None:
 
 def _write_prefixes(prefixes: list[Path]) -> None:
     paths.data_home().mkdir(parents=True, exist_ok=True)
-    fs.write_text(paths.data_home() / "prefixes.txt", "".join(f"{prefix}\n" for prefix in prefixes))
+    fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))

@@ -57,13 +57,19 @@ def show_hooks(env: str) -> HooksResult:
 
 
 def reinstall_hooks(env: str, toolkit: str | None, progress: Progress) -> HooksResult:
-    """Write the hooks of an environment again, for the toolkit that is asked for, or for the one its lock names.
+    """Write the hooks of an environment again.
+
+    They switch to the toolkit that is asked for, or the recorded one while it is there, or one that its lock names.
 
     Raises:
         NotFoundError: there is no such environment, or no such toolkit on this machine.
     """
     environment = usable_environment(env)
-    found = toolkit_for(own_lock(environment).toolkit, toolkit)
+    recorded = environment.toolkit
+    if toolkit is None and recorded is not None and recorded.path.is_dir():
+        found: Toolkit | None = recorded
+    else:
+        found = toolkit_for(own_lock(environment).toolkit, toolkit)
     if found is None and toolkit != "none":
         raise NotFoundError(
             f"There is no CUDA toolkit that {environment.name} could switch to.",

@@ -18,7 +18,8 @@ from envkit.errors import BusyError
 from envkit.operations import clock
 
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
-Operation = Literal["create", "remove"]
+Operation = Literal["create", "remove", "discard"]
+"""``discard``: the new environment stands, only what it replaced is still to be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,10 @@ class Journal:
     Attributes:
         prefix: the folder that is changed.
         operation: what is done to it.
-        host, pid, process_started: who does it; the start time is in clock ticks since boot, None where it is not told.
+        host, pid, process_started: who does it; the start is in clock ticks since boot, None where it is not told.
         started_at: UTC.
         aside: where the old prefix waits while a new one is built, or while it is deleted.
+        was_there: whether the prefix was an empty folder before, which has to stay.
     """
 
     prefix: Path
@@ -40,6 +42,7 @@ class Journal:
     process_started: int | None
     started_at: str
     aside: Path | None = None
+    was_there: bool = False
 
     @property
     def owner(self) -> str:
@@ -52,13 +55,13 @@ class Journal:
 
     def is_alive(self) -> bool:
         """Whether the process that wrote it still runs on this host."""
+        if self.pid <= 0 or self.pid > _LARGEST_PID:
+            return False
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
         except PermissionError:
             pass
-        except OSError:  # Windows answers so for a process that has gone
+        except OSError:  # no such process
             return False
         return self.process_started in {None, _process_start(self.pid)}
 
@@ -76,8 +79,12 @@ def prefix_of(journal: str) -> str | None:
 
 
 def begin(prefix: Path, operation: Operation, aside: Path | None = None) -> Journal:
-    """Write the journal of a change that starts now, or that now puts the old prefix aside."""
-    journal = Journal(prefix, operation, platform.node(), os.getpid(), _process_start(os.getpid()), clock.now(), aside)
+    """Write the journal of a change that starts now, or that enters another phase."""
+    pid = os.getpid()
+    was_there = operation == "create" and aside is None and prefix.is_dir()
+    journal = Journal(
+        prefix, operation, platform.node(), pid, _process_start(pid), clock.now(), aside, was_there=was_there
+    )
     content = {
         "schema": 1,
         "operation": operation,
@@ -86,6 +93,7 @@ def begin(prefix: Path, operation: Operation, aside: Path | None = None) -> Jour
         "process_started": journal.process_started,
         "started_at": journal.started_at,
         "aside": None if aside is None else str(aside),
+        "was_there": was_there,
     }
     fs.write_json(journal_path(prefix), content)
     return journal
@@ -98,22 +106,24 @@ def end(prefix: Path) -> None:
 
 def read(prefix: Path) -> Journal | None:
     """The journal of ``prefix``, or None when nothing is under way; a damaged one is a creation that was cut off."""
-    try:
-        text = journal_path(prefix).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    path = journal_path(prefix)
+    if not os.path.isfile(path):  # noqa: PTH113 - false also for a name that no file system takes
         return None
-    content: dict[str, Any] = {}
-    with contextlib.suppress(ValueError):
-        content = json.loads(text)
-    aside = content.get("aside")
+    content: object = None
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = content if isinstance(content, dict) else {}
+    operation = facts.get("operation")
+    pid, started, aside = facts.get("pid"), facts.get("process_started"), facts.get("aside")
     return Journal(
         prefix,
-        "remove" if content.get("operation") == "remove" else "create",
-        str(content.get("host") or platform.node()),
-        int(content.get("pid") or 0) or _NO_PROCESS,
-        content.get("process_started"),
-        str(content.get("started_at") or "an unknown time"),
-        None if aside is None else Path(str(aside)),
+        operation if operation in {"remove", "discard"} else "create",
+        str(facts.get("host") or platform.node()),
+        pid if type(pid) is int else 0,
+        started if type(started) is int else None,
+        str(facts.get("started_at") or "an unknown time"),
+        Path(aside) if isinstance(aside, str) and Path(aside).parent == prefix.parent else None,
+        was_there=facts.get("was_there") is True,
     )
 
 
@@ -135,17 +145,21 @@ def recover(prefix: Path) -> bool:
     if journal.pid != os.getpid() and journal.is_alive():
         raise BusyError(f"{prefix} is being changed by {journal.owner}.", hint="Wait until it is done, or stop it.")
     undo(journal)
-    return True
+    return journal.operation != "discard"
 
 
 def undo(journal: Journal) -> None:
     """Put things back as they were before a creation, or finish a removal."""
     prefix, aside = journal.prefix, journal.aside
-    if journal.operation == "remove":
+    if journal.operation in {"remove", "discard"}:
         if aside is not None and aside.exists():
             fs.remove_tree(aside)
+        elif aside is None and journal.operation == "remove":
+            fs.empty_folder(prefix)
     elif aside is None:
-        if prefix.exists() or prefix.is_symlink():
+        if journal.was_there:
+            fs.empty_folder(prefix)
+        elif prefix.exists() or prefix.is_symlink():
             fs.remove_tree(prefix)
     elif aside.exists():
         if prefix.exists():
@@ -154,8 +168,8 @@ def undo(journal: Journal) -> None:
     end(prefix)
 
 
-_NO_PROCESS = 2**22 + 1
-"""Larger than any process id on Linux, macOS or Windows in practice: never alive."""
+_LARGEST_PID = 2**22
+"""The largest process id that Linux gives (proc(5), pid_max); macOS's and Windows' are smaller in practice."""
 
 
 def _process_start(pid: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,8 +82,12 @@ def _delete(prefix: Path) -> None:
     journal.begin(prefix, "remove", aside)
     try:
         prefix.rename(aside)
-    except OSError:
-        journal.end(prefix)
-        raise
-    fs.remove_tree(aside)
+    except OSError as error:
+        if error.errno not in {errno.EBUSY, errno.EXDEV}:
+            journal.end(prefix)
+            raise
+        journal.begin(prefix, "remove")  # a mount point: the folder stays, what is in it goes
+        fs.empty_folder(prefix)
+    else:
+        fs.remove_tree(aside)
     journal.end(prefix)

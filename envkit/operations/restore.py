@@ -10,7 +10,7 @@ from envkit.operations.build import Seconds, name_and_prefix
 from envkit.operations.create import CreateResult, check_platform, make
 from envkit.operations.environments import find_environment, prefix_from
 from envkit.operations.own_files import drift_of, own_lock
-from envkit.operations.snapshot import check_files, find_snapshot
+from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
 from envkit.operations.specs import looks_like_lock, read_lock
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
@@ -75,12 +75,12 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
 
 def _origin(what: str) -> _Origin:
     path = prefix_from(what)
-    if what.endswith((".yaml", ".yml")):
+    if what.endswith((".yaml", ".yml")) or path.is_file():
         if path.is_file() and not looks_like_lock(path):
             raise UsageError(f"{what} is no lock.", hint=f"If it is a spec: `envkit create {what}`.")
         return _Origin(read_lock(path, what))
-    if (path / "manifest.json").is_file() and (path / "lock.yaml").is_file():
-        return _Origin(read_lock(path / "lock.yaml", f"{what}/lock.yaml"))
+    if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
+        return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
     env, at, snapshot_id = what.rpartition("@")
     if at and env:
         return _of_snapshot(find_snapshot(env, snapshot_id))

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envkit import process
 from envkit.errors import EnvkitError, ExitCode
 from envkit.model.environment import scripts_of
 from envkit.operations.environments import usable_environment
@@ -61,10 +62,15 @@ def run_command(env: str, command: Sequence[str]) -> int:
         environment = usable_environment(env)
     except EnvkitError as error:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
+    if not command:
+        raise RunError("There is no command to run.", hint=f"Write it behind two dashes: `envkit run {env} -- CMD`.")
     _check_command(environment, command[0])
     if os.name == "nt":
         return _wait(list(command), _activated_on_windows(environment))
     activate = scripts_of(environment.prefix) / "activate"
+    if not activate.is_file():
+        hint = f"Make the environment again: `envkit restore {env} --replace`."
+        raise RunError(f"{activate} is gone, so the environment cannot be activated.", hint=hint)
     return _wait(["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt())
 
 
@@ -106,7 +112,7 @@ def _quiet_prompt() -> dict[str, str]:
 
 def _wait(command: list[str], variables: Mapping[str, str]) -> int:
     """Start a command in our own process group, hand signals on to it, and give its status as a shell would."""
-    child = subprocess.Popen(command, env=dict(variables))
+    child = subprocess.Popen(command, env=dict(variables), preexec_fn=process.die_with_parent())  # noqa: PLW1509 - one thread
 
     def _hand_on(number: int, _frame: object) -> None:
         # A terminal sends Ctrl-C to the whole group, so the child has it already.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,9 +57,8 @@ def take_snapshot(
     folder = _folder_of(environment)
     folder.mkdir(parents=True, exist_ok=True)
     target = _free(folder, clock.snapshot_id(taken_at))
-    new = folder / f".{target.name}.new"
-    fs.remove_tree(new) if new.exists() else None
-    new.mkdir()
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    new.chmod(0o755)
     try:
         hashes = {name: _put(new, name, text) for name, text in _texts(environment, report, smi, lock).items()}
         snapshot = Snapshot(
@@ -181,11 +182,27 @@ def _known_names() -> list[str]:
 
 
 def _read_all(folders: list[Path]) -> tuple[Snapshot, ...]:
+    """The snapshots in some folders; one that is damaged does not hide the others."""
     found = []
     for folder in folders:
-        manifests = folder.glob("[0-9]*/manifest.json")
-        found += [parse_manifest(path.read_text(encoding="utf-8"), path.parent) for path in manifests]
+        for path in folder.glob("[0-9]*/manifest.json"):
+            with contextlib.suppress(InvalidFileError):
+                found.append(read_snapshot(path.parent))
     return tuple(sorted(found, key=lambda item: (item.taken_at, len(item.id), item.id), reverse=True))
+
+
+def read_snapshot(folder: Path) -> Snapshot:
+    """The snapshot in a folder, by its manifest.
+
+    Raises:
+        InvalidFileError: the manifest is missing or damaged.
+    """
+    path = folder / "manifest.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFileError(str(path), f"the snapshot's manifest cannot be read: {error}.") from error
+    return parse_manifest(text, folder)
 
 
 def find_snapshot(env: str, snapshot_id: str | None = None) -> Snapshot:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import EnvkitError, NotVerifiableError, StorageError, VerificationFailedError
+from envkit.errors import EnvkitError, NotVerifiableError, ProgramError, StorageError, VerificationFailedError
 from envkit.model.report import LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
 from envkit.operations.environments import usable_environment, write_record
+from envkit.operations.locking import prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.snapshot import take_snapshot
 from envkit.probes.host import current_platform
@@ -31,11 +32,13 @@ class VerifyResult:
         environment: with the new verdict in it.
         report: the layers.
         snapshot: folder of the snapshot that was taken, or None.
+        snapshot_problem: why a snapshot could not be written although the environment was verified, or None.
     """
 
     environment: Environment
     report: VerifyReport
     snapshot: Path | None
+    snapshot_problem: EnvkitError | None = None
 
     @property
     def error(self) -> EnvkitError | None:
@@ -54,7 +57,7 @@ class VerifyResult:
                 why=reason,
                 hint="Run `envkit verify` where the GPU is visible; `--level import` checks what can be checked here.",
             )
-        return None
+        return self.snapshot_problem
 
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit verify --json`` (docs/json.md)."""
@@ -72,7 +75,8 @@ def verify(env: str, *, level: Level, progress: Progress) -> VerifyResult:
         NotFoundError: there is none.
         EnvironmentStateError: it is incomplete or broken.
     """
-    return verify_environment(usable_environment(env), level=level, progress=progress)
+    with prefix_lock(usable_environment(env).prefix, "verify", progress):
+        return verify_environment(usable_environment(env), level=level, progress=progress)
 
 
 def verify_environment(environment: Environment, *, level: Level, progress: Progress) -> VerifyResult:
@@ -84,16 +88,27 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
     expectation = Expectation(_versions(lock, platform), environment.build_cuda, smi=smi)
     layers = verify_runtime(environment.executable, expect=expectation, layers=LAYERS_OF_LEVEL[level])
     report = VerifyReport(level, layers)
-    snapshot = None
+    snapshot, problem = None, None
     if report.failed or level != "import":
         environment = environment.verified(
             "pass" if report.verified else "fail" if report.failed else "skip", clock.now()
         )
-        _remember(environment, progress)
     if report.verified:
         progress.step("snapshot")
-        snapshot = take_snapshot(environment, report, smi, lock, progress=progress)
-    return VerifyResult(environment, report, snapshot)
+        try:
+            snapshot = take_snapshot(environment, report, smi, lock, progress=progress)
+        except (OSError, ProgramError) as error:
+            problem = _told(error)
+            progress.note(f"Verified, but no snapshot could be written: {problem.message} {problem.why or ''}")
+    if report.failed or level != "import":
+        _remember(environment, progress)
+    return VerifyResult(environment, report, snapshot, problem)
+
+
+def _told(error: OSError | ProgramError) -> EnvkitError:
+    if isinstance(error, ProgramError):
+        return error
+    return StorageError.from_os_error(error) or StorageError.cannot_write(str(error.filename), why=str(error.strerror))
 
 
 def _versions(lock: Lock, platform: str) -> dict[str, str]:

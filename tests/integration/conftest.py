@@ -108,11 +108,11 @@ def project(tmp_path, monkeypatch):
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Every file below a folder with its bytes, for before-and-after comparisons; lock files of envkit aside."""
+    """Every file below a folder with its bytes, for before-and-after comparisons; locks, cache and logs aside."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
         for path in sorted(folder.rglob("*"))
-        if "locks" not in path.relative_to(folder).parts and "cache" not in path.relative_to(folder).parts
+        if not {"locks", "cache", "logs"}.intersection(path.relative_to(folder).parts)
     }
 
 

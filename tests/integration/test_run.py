@@ -70,7 +70,10 @@ def test_runs_own_failures(envkit, environment, tmp_path):
     plain.write_text("no program")
     assert envkit("run", NAME, "--", plain).code == 126
     assert envkit("run", NAME, "--", tmp_path).code == 126
-    assert envkit("run", NAME).code == 2
+    assert envkit("run", NAME).code == envkit("run", NAME, "--").code == 125
+    assert envkit("run").code == 125
+    (Path(environment["prefix"]) / "bin" / "activate").unlink()
+    assert envkit("run", NAME, "--", "true").code == 125
 
 
 def test_run_hands_signals_on(envkit, environment, tmp_path):
