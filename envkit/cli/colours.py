@@ -11,4 +11,4 @@ def paint(text: str, colour: str, *, bold: bool = False) -> str:
     """``text`` in a colour of the terminal."""
     if os.environ.get("NO_COLOR"):
         return text
-    return click.style(text, fg=colour, bold=bold)
+    return click.style(text, fg=colour, bold=bold or None)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from envkit import fs
+
+
+def test_write_text_publishes_with_the_mode_and_leaves_no_temporary_file(tmp_path):
+    path = tmp_path / "hook.sh"
+    fs.write_text(path, "a\r\nü\n", mode=0o640)
+    assert path.read_bytes() == "a\r\nü\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [name for name in os.listdir(tmp_path) if "hook" in name] == ["hook.sh"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "record.json"
+    path.write_text("old")
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="No space"):
+        fs.write_json(path, {"new": 1})
+    assert path.read_text() == "old"
+    assert [name for name in os.listdir(tmp_path) if "record" in name] == ["record.json"]
+
+
+def test_write_json_is_for_people_too(tmp_path):
+    fs.write_json(tmp_path / "x.json", {"name": "中文"})
+    text = (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert "中文" in text
+    assert json.loads(text) == {"name": "中文"}
+
+
+def test_file_sha256(tmp_path):
+    (tmp_path / "empty").touch()
+    assert fs.file_sha256(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_remove_tree_removes_read_only_folders_and_files(tmp_path):
+    folder = tmp_path / "env" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "file").write_text("x")
+    (folder / "file").chmod(0o400)
+    folder.chmod(0o500)
+    (tmp_path / "env").chmod(0o500)
+    fs.remove_tree(tmp_path / "env")
+    assert not (tmp_path / "env").exists()
+
+
+def test_remove_tree_repairs_permissions_where_it_is_refused(tmp_path, monkeypatch):
+    """root is never refused, so the refusal is made here."""
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "file").write_text("x")
+    refused = []
+    unlink = os.unlink
+
+    def refuse_once(path, *args, **kwargs):
+        if os.path.basename(path) == "file" and not refused:
+            refused.append(path)
+            raise PermissionError(13, "Permission denied", path)
+        return unlink(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "unlink", refuse_once)
+    fs.remove_tree(tmp_path / "env")
+    assert refused
+    assert not (tmp_path / "env").exists()
+
+
+def test_remove_tree_of_a_link_keeps_what_it_leads_to(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    fs.remove_tree(tmp_path / "link")
+    assert (tmp_path / "real").is_dir()
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_remove_tree_tells_what_it_cannot_remove(tmp_path, monkeypatch):
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "file").write_text("x")
+
+    def refuse(path, *_, **__):
+        raise OSError(5, "Input/output error", path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(OSError, match="Input/output"):
+        fs.remove_tree(tmp_path / "env")
+
+
+def test_empty_folder_keeps_the_folder_and_follows_no_link(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "keep").touch()
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "file").touch()
+    (folder / "link").symlink_to(tmp_path / "outside")
+    fs.empty_folder(folder)
+    assert list(folder.iterdir()) == []
+    assert (tmp_path / "outside" / "keep").exists()
+    fs.empty_folder(tmp_path / "missing")
