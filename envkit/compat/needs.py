@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from envkit.compat.tables import MAY_REFUSE, arch_list, driver_need, version_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from envkit.model.driver import DriverVersion
     from envkit.model.lock import LockedPackage
@@ -72,8 +73,8 @@ def _needed_glibc(file: str) -> tuple[int, int] | None:
         name, *rest = tag.split("_")
         if name in _MANYLINUX:
             found.append(_MANYLINUX[name])
-        elif name == "manylinux":
-            found.append((int(rest[0]), int(rest[1])))
+        elif name == "manylinux" and len(rest) > 1 and (version := _pair(".".join(rest[:2]))) is not None:
+            found.append(version)
     return min(found, default=None)
 
 
@@ -86,20 +87,44 @@ def check_needs(
 ) -> tuple[NeedCheck, ...]:
     """Compare each need with a machine; None for a fact that is not known about it.
 
+    A fact of the need or of the machine that cannot be read is unknown, too: it never ends in an exception.
+
     Args:
         needs: of one platform of a lock.
         driver: of the machine.
         capabilities: compute capability of each GPU.
         glibc: of the machine.
     """
-    checks = []
-    if "driver" in needs:
-        checks.append(_check_driver(needs["driver"], driver))
-    if "compute_capability" in needs:
-        checks.append(_check_capabilities(needs["compute_capability"], capabilities))
-    if "glibc" in needs:
-        checks.append(_check_glibc(needs["glibc"], glibc))
-    return tuple(checks)
+    readable = [item for item in capabilities or () if _pair(item) is not None]
+    checks: dict[str, Callable[[Mapping[str, Any]], NeedCheck]] = {
+        "driver": lambda need: _check_driver(need, driver),
+        "compute_capability": lambda need: _check_capabilities(need, readable),
+        "glibc": lambda need: _check_glibc(need, glibc),
+    }
+    return tuple(
+        check(needs[name]) if _is_readable(name, needs[name]) else _unreadable(name, needs[name])
+        for name, check in checks.items()
+        if name in needs
+    )
+
+
+def _is_readable(name: str, need: object) -> bool:
+    """Whether a need has the facts that the comparison takes, as a lock that was read has them."""
+    if not isinstance(need, Mapping):
+        return False
+    if name == "driver":
+        return all(re.search(r"\d", str(need.get(key, "0"))) for key in ("minimum", "toolkit")) and "minimum" in need
+    if name == "glibc":
+        return _pair(str(need.get("minimum"))) is not None
+    code, ptx = need.get("list"), need.get("ptx", ())
+    if not isinstance(code, list | tuple) or not isinstance(ptx, list | tuple):
+        return False
+    return all(_pair(str(entry)) is not None for entry in (*code, *ptx))
+
+
+def _unreadable(name: str, need: object) -> NeedCheck:
+    needed = str(need)[:200]
+    return NeedCheck(name, "unknown", None, needed, "The lock says this in a way that cannot be read.", "unknown")
 
 
 def _check_driver(need: Mapping[str, Any], driver: DriverVersion | None) -> NeedCheck:
@@ -136,14 +161,20 @@ def _check_capabilities(need: Mapping[str, Any], found: Sequence[str] | None) ->
 def _runs(capability: str, code: Sequence[str], ptx: Sequence[str]) -> bool:
     """The rule of ``arch_lists.yaml``: code of the same major and no newer minor, or PTX that is no newer."""
     mine = _pair(capability)
-    same_major = any(entry[0] == mine[0] and entry <= mine for entry in map(_pair, code))
-    return same_major or any(_pair(entry) <= mine for entry in ptx)
+    if mine is None:
+        return False
+    same_major = any(entry[0] == mine[0] and entry <= mine for entry in _pairs(code))
+    return same_major or any(entry <= mine for entry in _pairs(ptx))
 
 
-def _pair(text: str) -> tuple[int, int]:
-    """Major and minor number of "8.6"."""
-    major, _, minor = text.partition(".")
-    return int(major), int(minor or 0)
+def _pair(text: str) -> tuple[int, int] | None:
+    """Major and minor number of "8.6", or None for another text."""
+    found = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text, re.ASCII)
+    return (int(found[1]), int(found[2] or 0)) if found is not None else None
+
+
+def _pairs(texts: Iterable[str]) -> list[tuple[int, int]]:
+    return [pair for pair in map(_pair, texts) if pair is not None]
 
 
 def _check_glibc(need: Mapping[str, Any], glibc: tuple[int, int] | None) -> NeedCheck:
@@ -152,7 +183,7 @@ def _check_glibc(need: Mapping[str, Any], glibc: tuple[int, int] | None) -> Need
     if glibc is None:
         return NeedCheck("glibc", "unknown", None, needed, "This system has no glibc, or does not tell.", known)
     found = f"{glibc[0]}.{glibc[1]}"
-    if glibc < _pair(minimum):
+    if glibc < (_pair(minimum) or (0, 0)):
         why = f"The wheels were built for glibc {minimum}; this system has {found}."
         return NeedCheck("glibc", _verdict(known), found, needed, why, known)
     return NeedCheck("glibc", "ok", found, needed, None, known)

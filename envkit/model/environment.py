@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from envkit.errors import InvalidFileError
+from envkit.model.jsontext import JsonObject
 from envkit.model.toolkit import Toolkit
 
 SCHEMA = 1
@@ -148,34 +148,14 @@ def parse_record(text: str, prefix: Path) -> Environment:
     """
     source = f"{prefix}/.envkit/environment.json"
     try:
-        record = json.loads(text)
-        schema = record["schema"]
-        if not isinstance(schema, int):
-            raise TypeError(schema)  # noqa: TRY301 - handled with the other shapes that are no record
+        record = JsonObject.parse(text)
+        schema = record.schema()
         if schema > SCHEMA:
             raise InvalidFileError(
                 source, f"the record has schema {schema}, this envkit reads up to {SCHEMA}.", hint="Update envkit."
             )
-        toolkit = record["toolkit"]
-        return Environment(
-            name=str(record["name"]),
-            recorded_prefix=str(record["prefix"]),
-            id=str(record["id"]),
-            prefix=prefix,
-            backend=str(record["backend"]),
-            installer=str(record["installer"]),
-            engine=str(record["engine"]),
-            python=str(record["python"]),
-            build_cuda=record["build_cuda"],
-            toolkit=None if toolkit is None else _toolkit(toolkit),
-            lock_sha256=str(record["lock_sha256"]),
-            spec=str(record["spec"]),
-            created_at=str(record["created_at"]),
-            envkit_version=str(record["envkit_version"]),
-            verified_at=record.get("verified_at"),
-            last_verify=record.get("last_verify"),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _environment(record, prefix)
+    except ValueError as error:
         raise InvalidFileError(
             source,
             "the environment's record cannot be read.",
@@ -184,13 +164,37 @@ def parse_record(text: str, prefix: Path) -> Environment:
         ) from error
 
 
-def _toolkit(record: dict[str, Any]) -> Toolkit:
+def _environment(record: JsonObject, prefix: Path) -> Environment:
+    last_verify = record.optional_text("last_verify")
+    if last_verify not in {None, "pass", "fail", "skip"}:
+        raise ValueError(f"last_verify cannot be {last_verify!a}")
+    return Environment(
+        name=record.file_name("name"),
+        recorded_prefix=record.text("prefix"),
+        id=record.file_name("id"),
+        prefix=prefix,
+        backend=record.text("backend"),
+        installer=record.text("installer"),
+        engine=record.text("engine"),
+        python=record.text("python"),
+        build_cuda=record.optional_text("build_cuda"),
+        toolkit=None if record.values.get("toolkit") is None else _toolkit(record.inner("toolkit")),
+        lock_sha256=record.text("lock_sha256"),
+        spec=record.text("spec"),
+        created_at=record.text("created_at"),
+        envkit_version=record.text("envkit_version"),
+        verified_at=record.optional_text("verified_at"),
+        last_verify=cast("VerifyStatus | None", last_verify),
+    )
+
+
+def _toolkit(record: JsonObject) -> Toolkit:
     return Toolkit(
-        version=record["version"],
-        release=record["release"],
-        path=Path(record["path"]),
+        version=record.optional_text("version"),
+        release=record.optional_text("release"),
+        path=Path(record.text("path")),
         found_via="record",
-        has_nvcc=bool(record.get("has_nvcc", True)),
+        has_nvcc=record.flag("has_nvcc", default=True),
     )
 
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
+from envkit.model.texts import hiding_character
 from envkit.model.yamltext import RawNumber
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from envkit.model.yamltext import Path, YamlDocument
 
 VERSION = re.compile(r"\d+(\.\d+)+", re.ASCII)
+MAXIMUM_TEXT = 4000
+"""Characters of one text; no name or address is as long, and Python turns digits into a number up to 4,300 of them."""
+MAXIMUM_INTEGER = 2**63 - 1
 
 
 class Fields:
@@ -23,9 +27,7 @@ class Fields:
     def __init__(self, document: YamlDocument, path: Path, known: Collection[str]) -> None:
         self.document = document
         self.path = path
-        value: Any = document.data
-        for step in path:
-            value = value[step]
+        value: Any = document.at(path)
         if not isinstance(value, dict):
             raise document.error(path, f"expected a mapping here, found {describe(value)}.")
         self._values = value
@@ -56,6 +58,13 @@ class Fields:
         """The same, or None where the key is absent or null."""
         return self.text(key) if self._values.get(key) is not None else None
 
+    def note(self, key: str) -> str | None:
+        """Text for people, whose line ends are blanks; None where the key is absent or null."""
+        value = self._values.get(key)
+        if isinstance(value, str):
+            value = " ".join(value.split())
+        return self._text(key, value, (*self.path, key)) if value is not None else None
+
     def version(self, key: str) -> str:
         """A version such as "3.9" or "11.3.1"."""
         value = self.text(key)
@@ -82,7 +91,7 @@ class Fields:
     def optional_integer(self, key: str) -> int | None:
         """A whole number that is not negative, or None where the key is absent or null."""
         value = self._values.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        if value is not None and (not is_whole(value)):
             raise self.error(key, f"{key}: expected a whole number, found {describe(value)}.")
         return value
 
@@ -114,7 +123,16 @@ class Fields:
             raise number_error(self.document, path)
         if not isinstance(value, str) or not value.strip():
             raise self.document.error(path, f"{key}: expected text, found {describe(value)}.")
+        if len(value) > MAXIMUM_TEXT:
+            raise self.document.error(path, f"{key}: the text is longer than {MAXIMUM_TEXT} characters.")
+        if hiding := hiding_character(value):
+            raise self.document.error(path, f"{key}: the text holds a control character, {hiding!a}.")
         return value
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number that is not negative and no larger than any size."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAXIMUM_INTEGER
 
 
 def is_number(value: object) -> bool:
@@ -146,7 +164,7 @@ def describe(value: object) -> str:
         return "a list"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value)
+    return repr(value) if len(repr(value)) <= 200 else f"{repr(value)[:200]}..."  # noqa: PLR2004 - a line or two
 
 
 def build_cuda(fields: Fields) -> str | None:

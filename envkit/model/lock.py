@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from packaging.utils import canonicalize_name
-
+from envkit.model.addresses import index_address
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, toolkit_release
+from envkit.model.locked import check_known, locked_file, locked_needs
 from envkit.model.names import VersionName
 from envkit.model.spec import INSTALLERS, PLATFORMS
 from envkit.model.yamltext import parse_yaml, plain
@@ -35,7 +34,6 @@ _KEYS = {
 }
 _PACKAGE_KEYS = {"name", "version", "source", "file", "sha256", "size", "known"}
 _PLATFORM_KEYS = {"needs", "packages", "base"}
-_KNOWN = ("confirmed", "single", "derived", "unconfirmed", "disputed", "unknown")
 _SHA256_DIGITS = 64
 
 
@@ -180,7 +178,15 @@ def parse_lock(text: str, path: str) -> Lock:
     Raises:
         InvalidFileError: anything in it is wrong.
     """
-    document = parse_yaml(text, path)
+    return lock_of(parse_yaml(text, path))
+
+
+def lock_of(document: YamlDocument) -> Lock:
+    """Read a lock from the YAML document that it is.
+
+    Raises:
+        InvalidFileError: anything in it is wrong.
+    """
     if not isinstance(document.data, dict):
         raise document.error((), f"a lock is a mapping, this file holds {describe(document.data)}.")
     fields = Fields(document, (), _KEYS)
@@ -191,7 +197,7 @@ def parse_lock(text: str, path: str) -> Lock:
     platforms = fields.required("platforms")
     if not isinstance(platforms, dict) or not platforms:
         raise fields.error("platforms", "platforms: expected at least one platform.")
-    parsed = {name: _platform(document, name) for name in platforms}
+    parsed = {name: _platform(document, name, installer) for name in platforms}
     cuda = _cuda(fields, parsed)
     toolkit = toolkit_release(fields, cuda) if "toolkit" in fields else cuda
     return Lock(
@@ -205,7 +211,7 @@ def parse_lock(text: str, path: str) -> Lock:
         platforms=parsed,
         library_path=fields.flag("library_path"),
         drift=tuple(_drift(document, item_path) for item_path, _ in fields.items("drift")),
-        path=path,
+        path=document.source,
     )
 
 
@@ -221,7 +227,7 @@ def _cuda(fields: Fields, platforms: Mapping[str, LockedPlatform]) -> str | None
     return None
 
 
-def _platform(document: YamlDocument, name: str) -> LockedPlatform:
+def _platform(document: YamlDocument, name: str, installer: str) -> LockedPlatform:
     path: Path = ("platforms", name)
     if name not in PLATFORMS:
         raise document.error(path, f"unknown platform {name!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
@@ -232,19 +238,21 @@ def _platform(document: YamlDocument, name: str) -> LockedPlatform:
         if package.name in seen:
             raise document.error((*path, "packages", index), f"{package.name} is locked twice.")
         seen.add(package.name)
-    needs = plain(fields.required("needs")) if "needs" in fields else {}
-    if not isinstance(needs, dict) or not all(isinstance(fact, dict) for fact in needs.values()):
-        raise fields.error("needs", "needs: expected a mapping of facts.")
+    needs = locked_needs(document, (*path, "needs")) if "needs" in fields else {}
     base = tuple(_record(document, item_path) for item_path, _ in fields.items("base"))
+    if not packages and (installer == "pip" or not base):
+        raise document.error(
+            path,
+            f"the lock holds no packages for {name}.",
+            why="It would give an empty environment.",
+            hint="Make the lock again with `envkit lock`.",
+        )
     return LockedPlatform(packages=packages, needs=needs, base=base)
 
 
 def _record(document: YamlDocument, path: Path) -> Mapping[str, Any]:
     """A conda record of the base, taken as it is."""
-    *parents, index = path
-    record = document.data
-    for step in (*parents, index):
-        record = record[step]
+    record = document.at(path)
     if not isinstance(record, dict):
         raise document.error(path, f"base: expected a mapping, found {describe(record)}.")
     return {key: plain(value) for key, value in record.items()}
@@ -252,21 +260,18 @@ def _record(document: YamlDocument, path: Path) -> Mapping[str, Any]:
 
 def _package(document: YamlDocument, path: Path) -> LockedPackage:
     fields = Fields(document, path, _PACKAGE_KEYS)
+    name, version, file = locked_file(fields)
     package = LockedPackage(
-        name=canonicalize_name(fields.text("name")),
-        version=fields.text("version"),
-        file=fields.text("file"),
+        name=name,
+        version=version,
+        file=file,
         sha256=fields.optional_text("sha256"),
         size=fields.optional_integer("size"),
-        source=fields.optional_text("source"),
-        known=fields.optional_text("known"),
+        source=index_address(fields, "source") if fields.optional_text("source") is not None else None,
+        known=check_known(fields),
     )
-    if "/" in package.file or "\\" in package.file:
-        raise fields.error("file", f"file: {package.file!r} is a path; a lock names files only.")
-    if package.known is not None and package.known not in _KNOWN:
-        raise fields.error("known", f"known: {package.known!r} is none of {', '.join(_KNOWN)}.")
     if package.sha256 is None:
-        if urlsplit(package.source or "").scheme != "https":
+        if not (package.source or "").startswith("https:"):
             raise fields.error(
                 "sha256",
                 f"{package.name}: a file without sha256 must come from a named https source.",

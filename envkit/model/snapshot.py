@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
+from envkit.model.jsontext import JsonObject, checked_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,25 +79,27 @@ def parse_manifest(text: str, folder: Path) -> Snapshot:
     """
     source = str(folder / "manifest.json")
     try:
-        content = json.loads(text)
-        schema = content["schema"]
-        if not isinstance(schema, int) or schema > SCHEMA:
+        content = JsonObject.parse(text)
+        schema = content.schema()
+        if schema > SCHEMA:
             raise InvalidFileError(
                 source, f"the snapshot has schema {schema}, this envkit reads up to {SCHEMA}.", hint="Update envkit."
             )
+        environment, files = content.inner("environment"), content.inner("files")
+        environment.file_name("name")
         return Snapshot(
-            id=str(content["id"]),
-            taken_at=str(content["taken_at"]),
+            id=content.file_name("id"),
+            taken_at=content.text("taken_at"),
             path=folder,
-            verified=bool(content["verified"]),
-            environment=dict(content["environment"]),
-            driver_version=content["driver_version"],
-            torch_version=content["torch_version"],
-            gpus=tuple(content["gpus"]),
-            host=dict(content["host"]),
-            files=dict(content["files"]),
+            verified=content.flag("verified"),
+            environment=environment.values,
+            driver_version=content.optional_text("driver_version"),
+            torch_version=content.optional_text("torch_version"),
+            gpus=content.texts("gpus"),
+            host=content.inner("host").values,
+            files={checked_file_name(name): files.text(name) for name in files.values},
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise InvalidFileError(
             source, "the snapshot's manifest cannot be read.", why=f"{type(error).__name__}: {error}"
         ) from error

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from envkit.model.addresses import index_address
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, is_number, number_error, toolkit_release
 from envkit.model.names import VersionName
@@ -123,7 +123,15 @@ def parse_spec(text: str, path: str) -> Spec:
     Raises:
         InvalidFileError: anything in it is wrong; names file, line and what to write.
     """
-    document = parse_yaml(text, path)
+    return spec_of(parse_yaml(text, path))
+
+
+def spec_of(document: YamlDocument) -> Spec:
+    """Read a spec from the YAML document that it is.
+
+    Raises:
+        InvalidFileError: anything in it is wrong; names file, line and what to write.
+    """
     if not isinstance(document.data, dict):
         raise document.error((), f"a spec is a mapping, this file holds {describe(document.data)}.")
     _refuse_numbers(document, document.data, ())
@@ -139,7 +147,7 @@ def parse_spec(text: str, path: str) -> Spec:
         raise fields.error("packages", "packages: the list is empty.", hint="Name at least torch.")
     spec = Spec(
         name=name,
-        summary=fields.optional_text("summary"),
+        summary=fields.note("summary"),
         python=python,
         installer=installer,
         cuda=cuda,
@@ -151,7 +159,7 @@ def parse_spec(text: str, path: str) -> Spec:
         sdist=tuple(canonicalize_name(item) for item in fields.texts("sdist")) if installer == "pip" else (),
         library_path=fields.flag("library_path"),
         sha256=canonical_sha256(plain(document.data)),
-        path=path,
+        path=document.source,
     )
     _check_packages(spec, fields)
     return spec
@@ -184,7 +192,8 @@ def _installer(document: YamlDocument) -> str:
             why="One environment has one installer: mixing the two is what breaks such environments most often.",
             hint=f"Remove {other[0]!r}, or make it a spec with installer: {other[1]}.",
         )
-    for index, item in enumerate(data.get("packages") or ()):
+    packages = data.get("packages")
+    for index, item in enumerate(packages if isinstance(packages, list) else ()):
         if isinstance(item, dict):
             raise document.error(
                 ("packages", index),
@@ -211,17 +220,7 @@ def _sources(fields: Fields) -> tuple[Source, ...]:
     sources = []
     for path, _item in fields.items("sources") if "sources" in fields else ():
         entry = Fields(fields.document, path, {"url", "packages"})
-        url = entry.text("url").rstrip("/")
-        parts = urlsplit(url)
-        if parts.scheme not in {"https", "http", "file"} or (parts.scheme != "file" and not parts.hostname):
-            raise entry.error("url", f"url: {url!r} is no address of an index.", hint="Write https://HOST/PATH.")
-        if parts.username or parts.password:
-            raise entry.error(
-                "url",
-                "url: an address in a spec must not hold a user name or password.",
-                why="Specs and locks are shared; what stands in them is no secret.",
-                hint="Keep credentials in netrc or a keyring.",
-            )
+        url = index_address(entry, "url").rstrip("/")
         names = tuple(canonicalize_name(name) for name in entry.texts("packages"))
         if not names:
             raise entry.error("packages", "packages: name the packages that come from this source.")
@@ -252,7 +251,7 @@ def _check_packages(spec: Spec, fields: Fields) -> None:
         path = ("packages", index)
         try:
             requirement = Requirement(text)
-        except InvalidRequirement as error:
+        except (InvalidRequirement, RecursionError) as error:
             hint = 'Write it as in torch==1.12.1+cu113 or "numpy<2".'
             if re.search(r"[^=<>!~]=[^=]", text):
                 hint = "conda's single '=' does not belong into a spec with installer: pip. " + hint

@@ -44,6 +44,13 @@ class YamlDocument:
     _lines: dict[Path, int] = field(default_factory=dict)
     _written: dict[Path, str] = field(default_factory=dict)
 
+    def at(self, path: Path) -> Any:  # noqa: ANN401 - YAML holds any value
+        """The value at ``path``, which must be there."""
+        value = self.data
+        for step in path:
+            value = value[step]
+        return value
+
     def line(self, path: Path) -> int | None:
         """1-based line where the value at ``path`` stands, or its nearest parent's."""
         while path and path not in self._lines:

@@ -58,6 +58,10 @@ WRONG = {
     "source-no-packages": (changed("packages: [torch, nvidia-*]", "packages: []"), "name the packages"),
     "source-url": (changed("https://h/whl/cu113", "ftp://h/x"), "no address of an index"),
     "source-secret": (changed("https://h/whl", "https://me:pw@h/whl"), "must not hold a user name"),
+    "source-bracket": (changed("https://h/whl/cu113", "'http://[::1'"), "no address of an index"),
+    "source-backslash": (changed("https://h/whl", r"https://h\\localhost/whl"), "no address of an index"),
+    "source-blank": (changed("https://h/whl/cu113", "'https://h/w hl'"), "no address of an index"),
+    "packages-flag": (changed('[torch==1.12.1+cu113, "numpy<2"]', "true"), "expected a list"),
     "toolkit-word": (changed('toolkit: "11.3"', "toolkit: newest"), "is no release"),
     "library-path-text": (changed("library_path: true", 'library_path: "x"'), "expected true or false"),
     "channels-in-pip": (RIGHT + "channels: [pytorch]\n", "belongs to conda"),
@@ -67,6 +71,8 @@ WRONG = {
 """By name: the text, and a pattern of the message. The JSON schema refuses each of these as well."""
 
 WRONG_FOR_THE_PARSER_ONLY = {
+    "control-character": (changed('"numpy<2"', '"numpy<2\\n-r x"'), "control character"),
+    "endless": (changed('"numpy<2"', "numpy" * 1000), "longer than"),
     "requirement": (changed('"numpy<2"', "'numpy<<2'"), "is no requirement"),
     "conda-equals": (changed("torch==1.12.1+cu113", "torch=1.12.1"), "is no requirement"),
     "address": (changed('"numpy<2"', "'numpy @ https://h/numpy.whl'"), "names an address"),

@@ -1,0 +1,128 @@
+"""The parts of a lock that decide what is downloaded and refused, checked when the lock is read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
+from packaging.version import Version
+
+from envkit.model.fields import Fields, describe
+from envkit.model.yamltext import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from envkit.model.yamltext import Path, YamlDocument
+
+KNOWN = ("confirmed", "single", "derived", "unconfirmed", "disputed", "unknown")
+"""How well a fact may be known."""
+_NAME = re.compile(r"[A-Z0-9](?:[A-Z0-9._-]*[A-Z0-9])?", re.ASCII | re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z0-9._+!-]+", re.ASCII)
+_MAXIMUM_FILE_NAME = 255
+"""Bytes; what file systems allow."""
+_RELEASE = re.compile(r"\d+\.\d+", re.ASCII)
+_FACTS = {
+    "driver": {"minimum", "toolkit", "known"},
+    "compute_capability": {"list", "ptx", "known"},
+    "glibc": {"minimum", "known"},
+}
+
+
+def locked_file(fields: Fields) -> tuple[str, str, str]:
+    """Canonical name, version and file name of a package entry, which agree with each other.
+
+    They go into requirements and paths, so nothing but what packaging knows as such is taken.
+
+    Raises:
+        InvalidFileError: one of them is no such thing, or the file is another project's or version's.
+    """
+    name, version, file = fields.text("name"), fields.text("version"), fields.text("file")
+    if _NAME.fullmatch(name) is None:
+        raise fields.error("name", f"name: {name!r} is no name of a package.")
+    wanted = _version(version)
+    if wanted is None:
+        raise fields.error("version", f"version: {version!r} is no version of a package.")
+    if "/" in file or "\\" in file:
+        raise fields.error("file", f"file: {file!r} is a path; a lock names files only.")
+    found = _project_and_version(file)
+    if found is None:
+        raise fields.error("file", f"file: {file!r} is no name of a wheel or sdist.")
+    if found != (canonicalize_name(name), wanted):
+        raise fields.error(
+            "file",
+            f"file: {file!r} is {found[0]} {found[1]}, but the entry says {canonicalize_name(name)} {version}.",
+            why="A lock says exactly which file gives a package.",
+            hint="Make the lock again with `envkit lock`.",
+        )
+    return canonicalize_name(name), version, file
+
+
+def _version(text: str) -> Version | None:
+    if _PLAIN.fullmatch(text) is None:
+        return None
+    try:
+        return Version(text)
+    except ValueError:
+        return None
+
+
+def _project_and_version(file: str) -> tuple[str, Version] | None:
+    if len(file) > _MAXIMUM_FILE_NAME or _PLAIN.fullmatch(file) is None:
+        return None
+    try:
+        if file.endswith(".whl"):
+            project, version = parse_wheel_filename(file)[:2]
+        else:
+            project, version = parse_sdist_filename(file)
+    except ValueError:
+        return None
+    return project, version
+
+
+def locked_needs(document: YamlDocument, path: Path) -> Mapping[str, Mapping[str, Any]]:
+    """The facts under ``needs`` at ``path``: those that envkit judges are checked, others taken as they are.
+
+    Raises:
+        InvalidFileError: a fact is no mapping, or a value of it is no version.
+    """
+    needs = document.at(path)
+    if not isinstance(needs, dict) or not all(isinstance(fact, dict) for fact in needs.values()):
+        raise document.error(path, f"needs: expected a mapping of facts, found {describe(needs)}.")
+    for name, known in _FACTS.items():
+        if name in needs:
+            _check_fact(Fields(document, (*path, name), known), name)
+    return {name: {key: plain(value) for key, value in fact.items()} for name, fact in needs.items()}
+
+
+def _check_fact(fact: Fields, name: str) -> None:
+    if name == "driver":
+        fact.version("minimum")
+        if "toolkit" in fact:
+            fact.version("toolkit")
+    elif name == "glibc":
+        _check_release(fact, "minimum", fact.text("minimum"))
+    else:
+        fact.required("list")
+        for key in ("list", "ptx"):
+            for text in fact.texts(key):
+                _check_release(fact, key, text)
+    check_known(fact)
+
+
+def _check_release(fact: Fields, key: str, text: str) -> None:
+    if _RELEASE.fullmatch(text) is None:
+        raise fact.error(key, f"{key}: {text!r} is no major and minor number.", hint=f'Write {key} as in "8.6".')
+
+
+def check_known(fields: Fields) -> str | None:
+    """The word under ``known``, or None where there is none.
+
+    Raises:
+        InvalidFileError: it is none of ``KNOWN``.
+    """
+    known = fields.optional_text("known")
+    if known is not None and known not in KNOWN:
+        raise fields.error("known", f"known: {known!r} is none of {', '.join(KNOWN)}.")
+    return known

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from envkit.errors import InvalidFileError
+from envkit.model.addresses import checked_address, redacted
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://user:s3cr@s3cr3t@host/simple", "http://***@host/simple"),
+        ("error: https://me:s3cr3t@h:80/a and http://s3cr3t@b/", "error: https://***@h:80/a and http://***@b/"),
+        ("user:s3cr3t@host/simple", "***@host/simple"),
+        ("'http:/user:s3cr3t@host/'", "'http:/***@host/'"),
+        ("https:\\\\me:s3cr3t@host", "***@host"),
+        ("https://host/a@b and torch==1.0 @ c", "https://host/a@b and torch==1.0 @ c"),
+        ("2026-11-30 14:59:01 done", "2026-11-30 14:59:01 done"),
+    ],
+)
+def test_no_password_is_shown(text, shown):
+    assert redacted(text) == shown
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://me:s3cr3t@host:port/", "me:s3cr3t@host/simple"])
+def test_an_address_that_no_program_can_take_apart(address):
+    with pytest.raises(InvalidFileError, match="is no address") as caught:
+        checked_address(address, "pip's configuration")
+    assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["https://me:pw@host/simple", "/wheels", "wheels", "file:///wheels", "C:\\wheels"])
+def test_what_users_may_configure(address):
+    assert checked_address(address, "x") == address
