@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import ProgramError, UnfitMachineError
-from envkit.installers.uv import UV_ENVIRONMENT, uv_program
+from envkit.installers.uv import uv_environment, uv_program
 from envkit.model.environment import python_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from envkit.backends.pythons import Interpreter
 
 _TIMEOUT_S = 300.0
+_APP_DATA = {"VIRTUALENV_APP_DATA", "VIRTUALENV_OVERRIDE_APP_DATA"}
 
 
 def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
@@ -32,15 +34,11 @@ def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
         process.run(
             [uv_program(), "venv", "--quiet", "--no-project", "--no-config", "--python", interpreter.path, prefix],
             timeout_s=_TIMEOUT_S,
-            env=UV_ENVIRONMENT,
+            env=uv_environment(),
         )
         return python_of(prefix)
-    unseeded = ("--no-seed", "--no-periodic-update")  # what goes in comes from the lock alone
     try:
-        process.run(
-            [sys.executable, "-m", "virtualenv", *unseeded, "--python", interpreter.path, prefix],
-            timeout_s=_TIMEOUT_S,
-        )
+        _by_virtualenv(prefix, interpreter)
     except ProgramError as error:
         if "No module named virtualenv" in error.stderr:
             raise UnfitMachineError(
@@ -48,3 +46,33 @@ def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
             ) from error
         raise
     return python_of(prefix)
+
+
+def _by_virtualenv(prefix: Path, interpreter: Interpreter) -> None:
+    """Run virtualenv where no file can stand in for one of its modules: ``-m`` looks into the current folder first.
+
+    ``-I`` would help as well, but hides a virtualenv that was installed with envkit by ``pip install --user``.
+    """
+    unseeded = ("--no-seed", "--no-periodic-update")  # what goes in comes from the lock alone
+    with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
+        settings = Path(folder) / "virtualenv.ini"
+        settings.touch()
+        process.run(
+            [sys.executable, "-m", "virtualenv", *unseeded, "--python", interpreter.path, prefix],
+            timeout_s=_TIMEOUT_S,
+            env=virtualenv_environment(settings),
+            cwd=Path(folder),
+        )
+
+
+def virtualenv_environment(settings: Path) -> dict[str, str | None]:
+    """Changes of variables under which virtualenv does what it is told.
+
+    virtualenv takes every option from a variable ``VIRTUALENV_NAME`` and from the user's file; only where it keeps its
+    data stays his choice.
+
+    Args:
+        settings: an empty file, read instead of the user's.
+    """
+    names = [name for name in os.environ if name.startswith("VIRTUALENV_") and name not in _APP_DATA]
+    return dict.fromkeys(names) | {"VIRTUALENV_CONFIG_FILE": str(settings)}

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from envkit.errors import DownloadError, StorageError
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def _files(packages: Sequence[LockedPackage]) -> str:
 def _telling_lines(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     start = next((i for i, line in enumerate(lines) if re.match(r"(error|ERROR|\u00d7|Caused by)", line)), 0)
-    return "\n".join(lines[start:][:10])
+    return redacted("\n".join(lines[start:][:10]))
 
 
 def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:

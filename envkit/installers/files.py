@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from envkit.model.lock import LockedPackage
 
 
-def local_files(packages: Iterable[LockedPackage], folders: Sequence[Path]) -> dict[str, Path]:
-    """The files of ``packages`` that lie in one of ``folders``, by package name.
+def local_files(
+    packages: Iterable[LockedPackage], folders: Sequence[Path], *, wheelhouse: Path | None
+) -> dict[str, Path]:
+    """The files of ``packages`` that lie in one of ``folders``, by package name. The first folder wins.
 
-    A file counts when its hash is the locked one; where none is locked, when its name is. The first folder wins.
+    A file counts when its hash is the locked one. Where none is locked, a file of that name counts only in
+    ``wheelhouse``, the folder that the user named for this very call: anybody may have put one into a shared folder of
+    find-links, and the source states the hash.
     """
     memo = _HashMemo()
     found: dict[str, Path] = {}
     for package in packages:
         for folder in folders:
             path = folder / package.file
+            if package.sha256 is None and folder != wheelhouse:
+                continue
             if path.is_file() and package.sha256 in {None, memo.sha256(path)}:
                 found[package.name] = path
                 break

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from envkit.errors import InvalidFileError
 from envkit.installers.uv_settings import read_uv_settings
+from envkit.model.addresses import checked_address, has_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _SECTIONS = ("global", "install")
 _SYSTEM_FILE = Path("/etc/pip.conf")
 _TRUE = {"1", "true", "yes", "on", "y", "t"}
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
     return PipConfig(
         index_url=_as_url(values.get("index-url", values.get("pypi-url", ""))),
         extra_index_urls=tuple(url for item in values.get("extra-index-url", "").split() if (url := _as_url(item))),
-        find_links=tuple(values.get("find-links", "").split()),
+        find_links=tuple(map(_as_link, values.get("find-links", "").split())),
         no_index=values.get("no-index", "").lower() in _TRUE,
-        cert=values.get("cert") or None,
+        cert=str(Path(values["cert"]).expanduser().absolute()) if values.get("cert") else None,
         proxy=values.get("proxy") or None,
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
     )
@@ -115,15 +115,24 @@ def _read_sections(path: Path) -> dict[str, dict[str, str]]:
     try:
         parser.read_string(text, source=str(path))
     except configparser.Error as error:
-        problem = redacted(" ".join(str(error).split()))
-        raise InvalidFileError(
-            str(path), f"pip's configuration cannot be read: {problem}", hint="Correct it with `pip config edit`."
+        raise InvalidFileError(  # without what stands there: it may be a password
+            str(path),
+            f"pip's configuration cannot be read: {type(error).__name__.removesuffix('Error')}.",
+            line=_line_of(error),
+            hint="Correct it with `pip config edit`.",
         ) from error
     return {
         section: {_key(name): value for name, value in parser.items(section)}
         for section in _SECTIONS
         if parser.has_section(section)
     }
+
+
+def _line_of(error: configparser.Error) -> int | None:
+    """The line of the first mistake."""
+    mistakes = getattr(error, "errors", None)
+    line: int | None = mistakes[0][0] if mistakes else getattr(error, "lineno", None)
+    return line
 
 
 def _key(name: str) -> str:
@@ -134,12 +143,15 @@ def _as_url(value: str) -> str | None:
     value = value.strip()
     if not value:
         return None
-    return value if "://" in value else Path(value).expanduser().absolute().as_uri()
+    if "://" in value or has_credentials(value):
+        return checked_address(value, "pip's configuration")
+    return Path(value).expanduser().absolute().as_uri()
 
 
-def redacted(text: str) -> str:
-    """``text`` with ``***`` in place of the user name and password of each address in it."""
-    return _CREDENTIALS.sub("***@", text)
+def _as_link(value: str) -> str:
+    """A page or folder of find-links; a folder as an absolute path, since installers start in a folder of their own."""
+    checked_address(value, "pip's configuration")
+    return value if "://" in value else str(Path(value).expanduser().absolute())
 
 
 def local_path(address: str) -> Path | None:
@@ -260,4 +272,4 @@ def pip_index_environment(config: PipConfig) -> dict[str, str | None]:
 
 
 def _is_secret(addresses: Sequence[str]) -> bool:
-    return any(_CREDENTIALS.search(address) for address in addresses)
+    return any(has_credentials(address) for address in addresses)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from envkit import process
-from envkit.installers.uv import UV_ENVIRONMENT, literal_dollars, uv_program
+from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def pip_freeze(prefix: Path, python: Path) -> tuple[str, str]:
     done = process.run(
         [uv_program(), "pip", "freeze", "--python", python, "--no-config"],
         timeout_s=120.0,
-        env=UV_ENVIRONMENT | literal_dollars(prefix),
+        env=uv_environment() | literal_dollars(prefix),
     )
     installed = installed_packages(prefix)
     lines = set()

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from envkit.errors import DownloadError
-from envkit.installers.indexes import local_path, redacted
+from envkit.installers.indexes import local_path
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,14 +16,15 @@ from envkit import process
 from envkit.errors import DownloadError, ProgramError, UnfitMachineError
 from envkit.installers.diagnose import download_error
 from envkit.installers.indexes import (
+    for_uv,
     pip_index_arguments,
     pip_index_environment,
-    redacted,
     uv_index_arguments,
     uv_index_environment,
 )
-from envkit.installers.uv import UV_ENVIRONMENT, literal_dollars, uv_program
+from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 from envkit.installers.uv_settings import read_uv_settings
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,24 +36,40 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 4 * 3600.0
 """2 GB over a slow line; uv and pip have their own, shorter limits for a connection that says nothing."""
 _OFFLINE_TIMEOUT_S = 1200.0
-_NO_INDEX_SETTINGS: dict[str, str | None] = dict.fromkeys(
-    (
-        "UV_INDEX",
-        "UV_DEFAULT_INDEX",
-        "UV_INDEX_URL",
-        "UV_EXTRA_INDEX_URL",
-        "UV_FIND_LINKS",
-        "UV_NO_INDEX",
-        "UV_INDEX_STRATEGY",
-    )
-)
-_NO_PIP_SETTINGS: dict[str, str | None] = {
-    **{f"PIP_{name}": None for name in ("INDEX_URL", "EXTRA_INDEX_URL", "FIND_LINKS", "NO_INDEX", "CONSTRAINT")},
-    **{f"PIP_{name}": None for name in ("REQUIREMENT", "ONLY_BINARY", "NO_BINARY", "PRE", "REQUIRE_HASHES", "NO_DEPS")},
-    "PIP_CONFIG_FILE": os.devnull,  # pip reads no configuration file then
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "PIP_NO_INPUT": "1",
+_OF_THE_DEFAULT = {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS"}
+"""Variables that lead uv to the user's own index."""
+_PATHS = {"CACHE_DIR", "CERT", "CLIENT_CERT"}
+_KEPT = _PATHS | {
+    "DEFAULT_TIMEOUT",
+    "KEYRING_PROVIDER",
+    "NO_CACHE_DIR",
+    "PROXY",
+    "RESUME_RETRIES",
+    "RETRIES",
+    "TIMEOUT",
+    "TRUSTED_HOST",
 }
+"""pip's settings that say how an index is reached and where things are kept."""
+
+
+def pip_environment(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """Changes of variables under which pip does what it is told; how an index is reached stays the user's choice.
+
+    pip takes every option from a variable ``PIP_NAME``, in any case of letters; all others go.
+    """
+    environ = os.environ if environ is None else environ
+    changes: dict[str, str | None] = {}
+    for name, value in environ.items():
+        option = name[4:].upper().replace("-", "_")
+        if name.startswith("PIP_") and option not in _KEPT:
+            changes[name] = None
+        elif name.startswith("PIP_") and option in _PATHS and value:
+            changes[name] = str(Path(value).absolute())  # pip starts in a folder of its own
+    return changes | {
+        "PIP_CONFIG_FILE": os.devnull,  # pip reads no configuration file then
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +118,7 @@ def install(
         DownloadError: a file could not be had, or is not the locked one.
         ProgramError: the engine failed otherwise.
     """
-    for group in _groups(packages, files, config):
+    for group in _groups(packages, files, for_uv(config) if engine == "uv" else config):
         with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
             requirements = Path(folder) / "requirements.txt"
             lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
@@ -141,9 +158,9 @@ def _by_uv(
     settings = requirements.with_name("uv.toml")
     settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
     command += ["--config-file", settings]
-    environment = {**UV_ENVIRONMENT, **_NO_INDEX_SETTINGS}
+    environment = uv_environment()
     reach = uv_index_environment(config)
-    environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - environment.keys()}
+    environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - _OF_THE_DEFAULT}
     environment |= literal_dollars(python.parent.parent)
     # uv's cache may hold everything, and then nothing is asked of any index
     cached = process.run(
@@ -182,9 +199,9 @@ def _by_pip(
     command += _wheels_only(group)
     command += ["--ignore-installed", "--no-warn-script-location", "-r", requirements, *group.pip]
     try:
-        environment = _NO_PIP_SETTINGS | literal_dollars(Path(pip[0]).parent.parent)
+        environment = pip_environment() | literal_dollars(Path(pip[0]).parent.parent)
         environment |= pip_index_environment(config) if group.uses_default else {}
-        process.run(command, timeout_s=_TIMEOUT_S, env=environment, screen=progress.screen())
+        process.run(command, timeout_s=_TIMEOUT_S, env=environment, cwd=requirements.parent, screen=progress.screen())
     except ProgramError as error:
         raise download_error(error, group.packages, group.place, offline=offline) from error
 
@@ -215,4 +232,4 @@ def pip_program(python: Path, version: str) -> tuple[str | Path, ...]:
             why="Its newer releases dropped 3.8 and older.",
             hint="Use --engine uv.",
         )
-    return python, Path(wheel.path) / "pip"
+    return python, "-I", Path(wheel.path) / "pip"

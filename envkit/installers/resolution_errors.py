@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from envkit import process
 from envkit.errors import DownloadError, InvalidFileError
-from envkit.installers.indexes import redacted
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from envkit.errors import EnvkitError

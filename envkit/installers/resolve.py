@@ -20,7 +20,6 @@ from envkit.installers.indexes import (
     for_uv,
     local_path,
     read_pip_config,
-    redacted,
     uv_index_arguments,
     uv_index_environment,
 )
@@ -28,8 +27,9 @@ from envkit.installers.resolution_errors import ResolutionError, no_wheel_error,
 from envkit.installers.routing import Router, default_packages, stand_in_hash
 from envkit.installers.tags import UV_PLATFORMS, best_wheel
 from envkit.installers.toml import parse_toml
-from envkit.installers.uv import UV_ENVIRONMENT, uv_program
+from envkit.installers.uv import uv_environment, uv_program
 from envkit.installers.uv_settings import UvSettings, read_uv_settings
+from envkit.model.addresses import redacted
 from envkit.model.lock import LockedPackage
 
 if TYPE_CHECKING:
@@ -39,23 +39,6 @@ if TYPE_CHECKING:
     from envkit.model.spec import Spec
 
 _TIMEOUT_S = 900.0
-_ENVIRONMENT = UV_ENVIRONMENT | dict.fromkeys(
-    (
-        "UV_CONFIG_FILE",
-        "UV_DEFAULT_INDEX",
-        "UV_EXTRA_INDEX_URL",
-        "UV_FIND_LINKS",
-        "UV_INDEX",
-        "UV_INDEX_STRATEGY",
-        "UV_INDEX_URL",
-        "UV_NO_BINARY",
-        "UV_NO_BUILD",
-        "UV_NO_INDEX",
-        "UV_NO_SOURCES",
-        "UV_ONLY_BINARY",
-        "UV_TORCH_BACKEND",
-    )
-)
 
 
 def resolve(
@@ -210,7 +193,9 @@ class _Question:
 
 
 def _environment(config: PipConfig, router: Router | None) -> dict[str, str | None]:
-    environment = _ENVIRONMENT | uv_index_environment(replace(config, extra_index_urls=(), find_links=()), UvSettings())
+    environment = uv_environment() | uv_index_environment(
+        replace(config, extra_index_urls=(), find_links=()), UvSettings()
+    )
     if router is not None:
         direct = [os.environ.get(name) for name in ("NO_PROXY", "no_proxy")]
         environment |= dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(filter(None, [*direct, "127.0.0.1"])))

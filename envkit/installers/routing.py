@@ -22,9 +22,9 @@ from packaging.utils import canonicalize_name
 
 from envkit import resources
 from envkit.errors import InvalidFileError
-from envkit.installers.indexes import redacted
 from envkit.installers.pages import IndexFile, PageReader, page_json
 from envkit.installers.tags import wheel_rank
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from types import TracebackType

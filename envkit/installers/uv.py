@@ -7,31 +7,41 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import NotFoundError
 
-UV_ENVIRONMENT: dict[str, str | None] = {
-    "UV_PYTHON_DOWNLOADS": "never",
-    "UV_NO_PROGRESS": None,
-    "UV_CONSTRAINT": None,
-    "UV_OVERRIDE": None,
-    "UV_EXCLUDE": None,
-    "UV_BUILD_CONSTRAINT": None,
-    "UV_REQUIRE_HASHES": None,
-    "UV_SYSTEM_PYTHON": None,
-    "UV_TORCH_BACKEND": None,
-    "UV_PYTHON": None,
-    "UV_PROJECT": None,
-    "UV_WORKING_DIR": None,
-    "UV_TARGET": None,
-    "UV_PREFIX": None,
-    "UV_VENV_SEED": None,
-    "UV_PRERELEASE": None,
-    "UV_RESOLUTION": None,
-    "UV_EXCLUDE_NEWER": None,
-}
-"""Settings of the user that would change what a locked call does; indexes, caches and certificates stay his."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KEPT = re.compile(
+    r"UV_(?:CACHE_DIR|NO_CACHE|OFFLINE|LOCK_TIMEOUT|CREDENTIALS_DIR|INSECURE_HOST|KEYRING_PROVIDER|NATIVE_TLS|"
+    r"SYSTEM_CERTS|REQUEST_TIMEOUT|HTTP_TIMEOUT|HTTP_CONNECT_TIMEOUT|HTTP_RETRIES|(?:HTTP|HTTPS|NO)_PROXY|"
+    r"CONCURRENT_\w+|LINK_MODE|PYTHON_INSTALL_DIR|INDEX_\w+_(?:USERNAME|PASSWORD))",
+    re.ASCII,
+)
+"""uv's variables that say how an index is reached and where things are kept."""
+_LINK_MODES = {"clone", "copy", "hardlink"}
+"""Ways to install that leave whole files; with ``symlink`` the environment breaks when uv's cache is cleaned."""
+
+
+def uv_environment(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """Changes of variables under which uv does what it is told; caches, certificates and time limits stay the user's.
+
+    Everything else that begins with ``UV_`` goes, since each new uv has settings that change what a locked call does.
+    Indexes go too: they are given to each call by itself.
+    """
+    environ = os.environ if environ is None else environ
+    changes: dict[str, str | None] = {"UV_PYTHON_DOWNLOADS": "never"}
+    for name in environ:
+        if name.startswith("UV_") and _KEPT.fullmatch(name) is None:
+            changes.setdefault(name, None)
+    if environ.get("UV_LINK_MODE") not in {None, *_LINK_MODES}:
+        changes["UV_LINK_MODE"] = None
+    if environ.get("UV_CACHE_DIR"):
+        changes["UV_CACHE_DIR"] = str(Path(environ["UV_CACHE_DIR"]).absolute())  # uv starts in a folder of its own
+    return changes
 
 
 @functools.cache
@@ -66,5 +76,7 @@ def literal_dollars(prefix: Path) -> dict[str, str | None]:
         plain or braced: f"${plain}" if plain else f"${{{braced}}}" for plain, braced in names
     }
     if "HOME" in variables and "UV_CACHE_DIR" not in os.environ:
-        variables["UV_CACHE_DIR"] = process.run([uv_program(), "cache", "dir"], timeout_s=30.0).stdout.strip()
+        uv = uv_program()  # in whose folder no settings of a project lie
+        said = process.run([uv, "cache", "dir"], timeout_s=30.0, env=uv_environment(), cwd=uv.parent).stdout
+        variables["UV_CACHE_DIR"] = said.strip()
     return variables

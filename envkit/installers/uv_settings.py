@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
 from envkit.installers.toml import TOMLDecodeError, parse_toml
+from envkit.model.addresses import checked_address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _CONNECTION_KEYS = (
     "allow-insecure-host",
@@ -63,21 +65,26 @@ def read_uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
     """
     environ = os.environ if environ is None else environ
     tables: dict[str, Any] = {}
+    of_pip: dict[str, Any] = {}
     for path in uv_config_files(environ):
-        tables |= _read(path)
-    tables |= tables.pop("pip", {})
+        read = _read(path)
+        of_pip |= read.pop("pip", {})
+        tables |= read
+    tables |= of_pip  # for `uv pip` its own table wins, whichever file it stands in
     named = [entry for entry in tables.get("index") or [] if isinstance(entry, dict) and not entry.get("explicit")]
     default = next((entry.get("url") for entry in named if entry.get("default")), None) or tables.get("index-url")
     others = [_label(entry) for entry in named if not entry.get("default") and entry.get("url")]
     others += tables.get("extra-index-url") or []
     links = tables.get("find-links") or []
-    variable_links = environ.get("UV_FIND_LINKS", "")
+    variable_links = [part for part in environ.get("UV_FIND_LINKS", "").split(",") if part]
+    extra = [*environ.get("UV_INDEX", "").split(), *environ.get("UV_EXTRA_INDEX_URL", "").split()] or others
+    index_url = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or default
+    for address in (index_url or "", *extra, *variable_links, *links):
+        checked_address(re.sub(r"^[\w-]+=(?=\w+://)", "", address), "uv's settings")
     return UvSettings(
-        index_url=environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or default,
-        extra_index_urls=tuple(
-            [*environ.get("UV_INDEX", "").split(), *environ.get("UV_EXTRA_INDEX_URL", "").split()] or others
-        ),
-        find_links=tuple([part for part in variable_links.split(",") if part] or links),
+        index_url=index_url,
+        extra_index_urls=tuple(extra),
+        find_links=tuple(variable_links or links),
         no_index=environ.get("UV_NO_INDEX", str(tables.get("no-index", ""))).lower() in {"1", "true", "yes", "on"},
         connection={key: tables[key] for key in _CONNECTION_KEYS if key in tables},
     )
@@ -105,10 +112,42 @@ def _label(entry: dict[str, Any]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        tables = parse_toml(path.read_text(encoding="utf-8"))
     except OSError:
         return {}
-    try:
-        return parse_toml(text)
-    except TOMLDecodeError as error:
-        raise InvalidFileError(str(path), f"uv's configuration cannot be read: {error}") from error
+    except (TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        place = re.search(r"line (\d+)", str(error))  # without what stands there: it may be a password
+        raise InvalidFileError(
+            str(path), "uv's configuration is no TOML.", line=int(place[1]) if place is not None else None
+        ) from error
+    of_pip = tables.get("pip", {})
+    if not isinstance(of_pip, dict):
+        raise InvalidFileError(str(path), "uv's configuration: pip is no table.")
+    for table in (tables, of_pip):
+        wrong = [key for key, is_right in _RIGHT.items() if key in table and not is_right(table[key])]
+        if wrong:
+            raise InvalidFileError(str(path), f"uv's configuration: {wrong[0]} has a value of the wrong kind.")
+    return tables
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _are_indexes(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("url"), str) and isinstance(entry.get("name", ""), str)
+        for entry in value
+    )
+
+
+_RIGHT: dict[str, Callable[[object], bool]] = dict.fromkeys(
+    _CONNECTION_KEYS, lambda value: isinstance(value, str | bool) or _are_texts(value)
+) | {
+    "index": _are_indexes,
+    "index-url": lambda value: isinstance(value, str),
+    "extra-index-url": _are_texts,
+    "find-links": _are_texts,
+    "no-index": lambda value: isinstance(value, bool),
+}
+"""What each setting that is read here must be."""

@@ -16,11 +16,11 @@ from envkit.installers.indexes import (
     pip_index_arguments,
     pip_index_environment,
     read_pip_config,
-    redacted,
     uv_index_arguments,
     uv_index_environment,
 )
 from envkit.installers.uv_settings import UvSettings, read_uv_settings, uv_config_files
+from envkit.model.addresses import redacted
 
 
 def write(path: Path, text: str) -> Path:
