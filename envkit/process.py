@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from envkit.errors import ProgramError
+from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -148,7 +149,7 @@ def _wait(
             returncode=None,
             stdout=_text(out),
             stderr=_text(err),
-            why=f"The command was: {shlex.join(command)}",
+            why=redacted(f"The command was: {shlex.join(command)}"),
         ) from error
     except BaseException:
         kill_group(child)
@@ -221,7 +222,7 @@ def failure(done: CompletedProgram) -> ProgramError:
         returncode=done.returncode,
         stdout=done.stdout,
         stderr=done.stderr,
-        why="\n".join(said[-12:]) or f"It said nothing. The command was: {shlex.join(done.argv)}",
+        why=redacted("\n".join(said[-12:]) or f"It said nothing. The command was: {shlex.join(done.argv)}"),
     )
 
 

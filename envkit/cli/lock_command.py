@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.options import complete_spec, json_option, progress
+from envkit.cli.options import complete_spec, confirmer, json_option, progress, yes_option
 from envkit.cli.render import emit
 
 
@@ -14,6 +14,8 @@ from envkit.cli.render import emit
 @click.option("-o", "--output", metavar="FILE", help="Where the lock goes, instead of beside the spec.")
 @click.option("--upgrade", is_flag=True, help="Take the newest versions that the spec allows.")
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="P", help="The same for one package.")
+@click.option("--trust-source", "trusted_hosts", multiple=True, metavar="HOST", help="A source's host that you trust.")
+@yes_option
 @json_option
 def command(
     spec: str,
@@ -22,6 +24,8 @@ def command(
     output: str | None,
     upgrade: bool,
     upgrade_packages: tuple[str, ...],
+    trusted_hosts: tuple[str, ...],
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Resolve a spec into a lock file: exactly which files, with hashes, per platform.
@@ -42,6 +46,9 @@ def command(
             output=None if target is None else prefix_from(target),
             upgrade=upgrade,
             upgrade_packages=upgrade_packages,
+            spec=found.spec,
+            trusted_hosts=trusted_hosts,
+            confirm=confirmer(yes=yes),
             progress=shown,
         )
     return emit(result, lambda: lock_lines(result), as_json=as_json)

@@ -141,7 +141,8 @@ def make_plan(
     seconds.until_now("interpreter")
     config = read_pip_config()
     packages = lock.platforms[platform].packages
-    files = local_files(packages, find_local_wheel_dirs(config, options.wheelhouse))
+    folders = find_local_wheel_dirs(config, options.wheelhouse)
+    files = local_files(packages, folders, wheelhouse=options.wheelhouse)
     packages, taken = with_local_hashes(packages, files)
     for package in taken:
         progress.note(f"No hash of {package} is known; that of {files[package]} was taken.")

@@ -24,7 +24,7 @@ from envkit.operations.fit import check_fit
 from envkit.operations.locking import prefix_lock
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_of, own_lock
-from envkit.operations.specs import find_spec, looks_like_lock, names_file, read_lock
+from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
 from envkit.operations.toolkits import toolkit_for
 from envkit.operations.trust import check_sources
 from envkit.operations.verify import VerifyResult, verify_environment
@@ -95,10 +95,9 @@ def create(name_or_file: str, options: CreateOptions, progress: Progress) -> Cre
     """
     seconds = Seconds()
     progress.step("lock")
-    if names_file(name_or_file) and looks_like_lock(prefix_from(name_or_file)):
-        lock = read_lock(prefix_from(name_or_file), name_or_file)
-    else:
-        lock = lock_for_spec(find_spec(name_or_file), options, progress)
+    is_file = names_file(name_or_file)
+    found = read_spec_or_lock(prefix_from(name_or_file), name_or_file) if is_file else find_spec(name_or_file)
+    lock = lock_for_spec(found, options, progress) if isinstance(found, SpecFile) else found
     platform = current_platform()
     check_platform(lock, platform)
     seconds.until_now("lock")
@@ -117,7 +116,13 @@ def make(
         there = _already_there(name, prefix, lock, options, platform)
         if there is not None:
             return CreateResult(there, created=False, verification=None, seconds=seconds)
-    check_sources((item.source for item in lock.platforms[platform].packages if item.source), options, lock.path)
+    check_sources(
+        (item.source for item in lock.platforms[platform].packages if item.source),
+        lock.path,
+        trusted_hosts=options.trusted_hosts,
+        confirm=options.confirm,
+        remember=not options.dry_run,
+    )
     check_fit(lock, platform, options, progress)
     plan = make_plan(name, prefix, lock, platform, options, progress, seconds)
     if options.dry_run:

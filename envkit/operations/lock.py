@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from envkit import __version__, fs
 from envkit.compat.needs import needs_of
 from envkit.compat.tables import build_label, plain_wheel_build, preload
-from envkit.errors import InvalidFileError, NotFoundError, StorageError, UsageError
+from envkit.errors import InvalidFileError, StorageError, UsageError
 from envkit.installers.indexes import PipConfig, read_pip_config
 from envkit.installers.resolve import resolve
-from envkit.model.lock import Lock, LockedPackage, LockedPlatform, parse_lock
+from envkit.model.lock import Lock, LockedPackage, LockedPlatform
 from envkit.model.lock_text import render_lock
 from envkit.model.progress import Silent
 from envkit.model.spec import PLATFORMS, Spec, parse_spec
+from envkit.operations.specs import read_given_file, read_lock
+from envkit.operations.trust import check_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from envkit.model.progress import Progress
@@ -70,6 +72,10 @@ def lock_spec(
     output: Path | None = None,
     upgrade: bool = False,
     upgrade_packages: Sequence[str] = (),
+    spec: Spec | None = None,
+    trusted_hosts: Sequence[str] = (),
+    confirm: Callable[[str], bool] = lambda _question: False,
+    remember: bool = True,
     config: PipConfig | None = None,
     progress: Progress | None = None,
 ) -> LockResult:
@@ -81,23 +87,29 @@ def lock_spec(
         output: the lock file, by default beside the spec.
         upgrade: take the newest versions that the spec allows; otherwise the pins of an existing lock are kept.
         upgrade_packages: the same for these packages.
+        spec: the content of the file, where it was read already: what a pipe says can be read once.
+        trusted_hosts: hosts of sources that the user has confirmed with the command.
+        confirm: asks the user about other hosts that are not known here.
+        remember: whether a confirmed host is known from now on.
         config: the user's pip configuration; read when not given.
         progress: told each step.
 
     Raises:
         NotFoundError: there is no such file.
-        UsageError: an unknown platform.
-        InvalidFileError: the spec is wrong, or cannot be satisfied.
+        UsageError: an unknown platform, or ``output`` is a folder.
+        InvalidFileError: the spec is wrong, names a source that nobody trusts, or cannot be satisfied.
         DownloadError: an index is out of reach.
         StorageError: the lock cannot be written.
     """
     progress = progress if progress is not None else Silent()
-    for platform in platforms:
-        if platform not in PLATFORMS:
-            raise UsageError(f"Unknown platform {platform!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
-    spec = _read_spec(spec_path)
+    _check_platforms(platforms)
+    if spec is None:
+        spec = parse_spec(read_given_file(spec_path, str(spec_path)), str(spec_path))
+    _check_resolvable(spec)
     path = output if output is not None else lock_path_of(spec_path)
-    old = parse_lock(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
+    old = _lock_to_replace(path)
+    urls = [source.url for source in spec.sources]
+    check_sources(urls, spec.path, trusted_hosts=trusted_hosts, confirm=confirm, remember=remember)
     config = config if config is not None else read_pip_config()
     threading.Thread(target=preload, daemon=True).start()  # uv takes longer than the tables
     locked = dict(old.platforms) if old is not None and platforms and old.spec_sha256 == spec.sha256 else {}
@@ -113,11 +125,7 @@ def lock_spec(
             upgrade_packages=upgrade_packages,
         )
         locked[platform] = lock_platform(spec, platform, packages)
-    lock = make_lock(spec, locked, str(path))
-    if old is None or not _says_the_same(old, lock):
-        _write(path, lock)
-    else:
-        lock = old
+    lock = _publish(path, old, make_lock(spec, locked, str(path)))
     return LockResult(path, _changes(old, lock), lock)
 
 
@@ -149,21 +157,26 @@ def make_lock(spec: Spec, platforms: Mapping[str, LockedPlatform], path: str) ->
     )
 
 
-def _read_spec(path: Path) -> Spec:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise NotFoundError(f"There is no spec {path}.", hint="`envkit specs` lists those that ship.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidFileError(str(path), "the file is no UTF-8 text.") from error
-    spec = parse_spec(text, str(path))
+def _check_platforms(platforms: Sequence[str]) -> None:
+    for platform in platforms:
+        if platform not in PLATFORMS:
+            raise UsageError(f"Unknown platform {platform!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
+
+
+def _lock_to_replace(path: Path) -> Lock | None:
+    """The lock that is at ``path`` already, if any; nothing else is written over."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", hint="Name the lock file itself, as in -o FOLDER/my.lock.yaml.")
+    return read_lock(path, str(path)) if path.exists() else None
+
+
+def _check_resolvable(spec: Spec) -> None:
     if spec.installer == "conda":
         raise InvalidFileError(
-            str(path),
+            spec.path,
             "installer: conda specs cannot be resolved by this version of envkit yet.",
             hint="Use installer: pip with the sources of the wheels.",
         )
-    return spec
 
 
 def _check_plain_build(spec: Spec, platform: str, torch: LockedPackage) -> None:
@@ -181,6 +194,14 @@ def _check_plain_build(spec: Spec, platform: str, torch: LockedPackage) -> None:
 def _says_the_same(old: Lock, new: Lock) -> bool:
     """Whether two locks differ in nothing but what made them."""
     return render_lock(replace(old, created_by=new.created_by)) == render_lock(new)
+
+
+def _publish(path: Path, old: Lock | None, new: Lock) -> Lock:
+    """Write a lock that says something new; gives what the file holds then."""
+    if old is not None and _says_the_same(old, new):
+        return old
+    _write(path, new)
+    return new
 
 
 def _write(path: Path, lock: Lock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import StaleLockError
 from envkit.operations.specs import SpecFile, read_lock
-from envkit.operations.trust import check_sources
 
 if TYPE_CHECKING:
     from envkit.model.lock import Lock
@@ -38,16 +38,24 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
             )
     from envkit.operations.lock import lock_spec  # noqa: PLC0415 - most locks are there, and start-up counts
 
-    check_sources((source.url for source in spec.sources), options, spec.path)
     progress.step(f"resolving {spec.name}")
+    make = functools.partial(
+        lock_spec,
+        found.path,
+        spec=spec,
+        trusted_hosts=options.trusted_hosts,
+        confirm=options.confirm,
+        remember=not options.dry_run,
+        progress=progress,
+    )
     if options.dry_run:
         with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
-            return lock_spec(found.path, output=Path(folder) / "dry-run.lock.yaml", progress=progress).lock
-    return lock_spec(found.path, output=existing or _writable(found), progress=progress).lock
+            return make(output=Path(folder) / "dry-run.lock.yaml").lock
+    return make(output=existing or _writable(found)).lock
 
 
 def _writable(found: SpecFile) -> Path:
-    if not found.is_shipped and os.access(found.path.parent, os.W_OK):
+    if not found.is_shipped and found.path.is_file() and os.access(found.path.parent, os.W_OK):
         return found.lock_path
     found.private_lock_path.parent.mkdir(parents=True, exist_ok=True)
     return found.private_lock_path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from envkit.errors import ExistsError, NotFoundError, UsageError
 from envkit.operations.build import Seconds, name_and_prefix
 from envkit.operations.create import CreateResult, check_platform, make
-from envkit.operations.environments import find_environment, prefix_from
+from envkit.operations.environments import find_environment, is_path, prefix_from
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
-from envkit.operations.specs import looks_like_lock, read_lock
+from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -75,10 +75,11 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
 
 def _origin(what: str) -> _Origin:
     path = prefix_from(what)
-    if what.endswith((".yaml", ".yml")) or path.is_file():
-        if path.is_file() and not looks_like_lock(path):
-            raise UsageError(f"{what} is no lock.", hint=f"If it is a spec: `envkit create {what}`.")
-        return _Origin(read_lock(path, what))
+    if what.endswith((".yaml", ".yml")) or (is_path(what) and path.exists() and not path.is_dir()):
+        found = read_spec_or_lock(path, what)
+        if isinstance(found, SpecFile):
+            raise UsageError(f"{what} is a spec, no lock.", hint=f"`envkit create {what}` makes its environment.")
+        return _Origin(found)
     if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
         return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
     env, at, snapshot_id = what.rpartition("@")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit import paths, resources
 from envkit.errors import InvalidFileError, NotFoundError
-from envkit.model.lock import Lock, parse_lock
-from envkit.model.spec import Spec, parse_spec
+from envkit.model.lock import Lock, lock_of, parse_lock
+from envkit.model.spec import Spec, parse_spec, spec_of
+from envkit.model.yamltext import parse_yaml
 from envkit.operations.environments import is_path, nearest, prefix_from
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOCK_SUFFIX = ".lock.yaml"
-_OF_A_LOCK = re.compile(r"""^[\s{]*["']?(?:spec|spec_sha256|created_by)["']?\s*:""", re.MULTILINE)
+_MAXIMUM_BYTES = 32 << 20
+_GIVEN_OPEN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Files that whoever started envkit has opened for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,21 @@ class SpecEntry:
 def read_given_file(path: Path, shown: str) -> str:
     """The text of a file that the user named.
 
+    It is opened once and read to a limit: a shell gives ``<(command)`` as a pipe below /dev/fd, which says all once.
+
     Raises:
         NotFoundError: there is no such file.
-        InvalidFileError: it cannot be read as UTF-8 text.
+        InvalidFileError: it cannot be read as UTF-8 text, or is no file: a named pipe, a device.
     """
     try:
-        if path.stat().st_size > 32 << 20:
-            raise InvalidFileError(shown, "the file is larger than 32 MiB.")
-        return path.read_text(encoding="utf-8-sig")
+        is_given_open = str(path).startswith(_GIVEN_OPEN)
+        if not is_given_open and path.exists() and not path.is_file() and not path.is_dir():
+            raise InvalidFileError(shown, "this is a named pipe or a device, no file.")
+        with path.open("rb") as file:
+            data = file.read(_MAXIMUM_BYTES + 1)
+        if len(data) > _MAXIMUM_BYTES:
+            raise InvalidFileError(shown, f"the file is larger than {_MAXIMUM_BYTES >> 20} MiB.")
+        return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise NotFoundError(f"There is no file {shown}.") from None
     except UnicodeDecodeError as error:
@@ -117,12 +126,23 @@ def read_lock(path: Path, shown: str) -> Lock:
     return parse_lock(read_given_file(path, shown), shown)
 
 
-def looks_like_lock(path: Path) -> bool:
-    """Whether a file is a lock and no spec, by what stands in it."""
-    try:
-        return _OF_A_LOCK.search(path.read_text(encoding="utf-8-sig")) is not None
-    except (OSError, UnicodeDecodeError):
+def read_spec_or_lock(path: Path, shown: str) -> SpecFile | Lock:
+    """The spec or the lock in a file of the user's own, which is read once; what stands in it tells which it is.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InvalidFileError: it is neither.
+    """
+    document = parse_yaml(read_given_file(path, shown), shown)
+    if _is_lock(document.data):
+        return lock_of(document)
+    return SpecFile(spec_of(document), path, is_shipped=False)
+
+
+def _is_lock(content: object) -> bool:
+    if not isinstance(content, dict):
         return False
+    return "spec" in content or "spec_sha256" in content or isinstance(content.get("platforms"), dict)
 
 
 def shipped_names() -> list[str]:

@@ -11,34 +11,47 @@ from envkit.errors import InvalidFileError
 from envkit.operations.specs import find_spec, shipped_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from envkit.operations.options import CreateOptions
+    from collections.abc import Callable, Iterable
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-def check_sources(urls: Iterable[str], options: CreateOptions, shown: str) -> None:
-    """Let pass only sources whose hosts are known here; a confirmed host is remembered.
+def check_sources(
+    urls: Iterable[str],
+    shown: str,
+    *,
+    trusted_hosts: Iterable[str] = (),
+    confirm: Callable[[str], bool] = lambda _question: False,
+    remember: bool,
+) -> None:
+    """Let pass only sources whose hosts are known here.
 
     Known are the sources of the specs that ship, addresses of this machine, and what the user has confirmed before.
+
+    Args:
+        urls: the sources.
+        shown: the file that names them.
+        trusted_hosts: hosts that the user has confirmed with the command.
+        confirm: asks the user; answers no where nobody can be asked.
+        remember: whether a confirmed host is known from now on; not when nothing may be changed.
 
     Raises:
         InvalidFileError: a host is not known and was not confirmed.
     """
     hosts = {urlsplit(url).hostname or "" for url in urls if urlsplit(url).scheme != "file"}
     unknown = sorted(hosts - _LOOPBACK - _shipped_hosts() - _remembered())
+    trusted = {host.lower() for host in trusted_hosts}
     for host in unknown:
-        if host in options.trusted_hosts:
+        if host in trusted:
             continue
-        if not options.confirm(f"{shown} takes packages from {host}, which is not known here. Trust it?"):
+        if not confirm(f"{shown} takes packages from {host}, which is not known here. Trust it?"):
             raise InvalidFileError(
                 shown,
                 f"it takes packages from {host}, which is not known here.",
                 why="Whoever serves a package can run code on this machine. Nothing was downloaded.",
                 hint=f"If you trust it, run again with --trust-source {host}.",
             )
-    if unknown:
+    if unknown and remember:
         _remember(_remembered() | set(unknown))
 
 
@@ -49,8 +62,9 @@ def _shipped_hosts() -> set[str]:
 
 def _remembered() -> set[str]:
     try:
-        return set(json.loads((paths.data_home() / "trusted-sources.json").read_text(encoding="utf-8"))["hosts"])
-    except (OSError, ValueError, KeyError, TypeError):
+        hosts = json.loads((paths.data_home() / "trusted-sources.json").read_text(encoding="utf-8"))["hosts"]
+        return {host for host in hosts if isinstance(host, str)}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
 
 

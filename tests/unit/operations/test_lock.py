@@ -150,7 +150,7 @@ def test_lock_spec_absent_or_no_text(tmp_path, config):
     with pytest.raises(NotFoundError):
         lock_spec(tmp_path / "absent.yaml", config=config)
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidFileError, match="no UTF-8"):
+    with pytest.raises(InvalidFileError, match="not UTF-8"):
         lock_spec(tmp_path / "bytes.yaml", config=config)
 
 
