@@ -1,6 +1,6 @@
 """``envkit restore --no-verify`` against uv and against pip, with the same files: paired runs, medians, ratios.
 
-    python benchmarks/restore.py [LOCK] [--rounds 3]
+    python benchmarks/restore.py [LOCK] [--rounds 3] [--uv-only]
 
 All wheels of the lock are first put into one folder, and every program gets them from there, so that no network counts.
 The caches of uv (on the same file system as the environments) and of envkit are warm.
@@ -124,6 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("lock", nargs="?", type=Path, default=LOCK)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--uv-only", action="store_true", help="leave pip out, which takes minutes")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="envkit-benchmark-") as folder:
         bench = prepare(Path(folder), arguments.lock.resolve())
@@ -132,6 +133,8 @@ def main() -> None:
         print(f"{'envkit restore --no-verify against':<44}{'envkit':>9}{'other':>9}{'ratio':>8}  goal")
         one, other = bench.paired(bench.envkit, bench.uv, 2 * arguments.rounds + 1)
         _tell("uv venv + uv pip sync", one, other, one / other, f"at most 0.5 s more: {one - other:+.2f} s")
+        if arguments.uv_only:
+            return
         one, other = bench.paired(bench.envkit, bench.pip, arguments.rounds)
         _tell("venv + pip install, as they come", one, other, other / one, "at least 20 times faster")
         one, other = bench.paired(bench.envkit, lambda: bench.pip("--no-compile"), arguments.rounds)

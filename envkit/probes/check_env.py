@@ -5,18 +5,27 @@ expects what requirements-lock.txt and .envkit/environment.json beside it say, w
 --json and reads one JSON object per line as each layer starts and ends. Python 3.7's library and torch 1.7's interface.
 """
 
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if __name__ == "__main__" and not sys.flags.isolated:  # the caller's folders stand before Python's own, a json.py too
+    own = sys.prefix + os.sep, sys.base_prefix + os.sep
+    folders = map(os.path.abspath, filter(None, [HERE] + os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    foreign = [folder for folder in folders if not folder.startswith(own)]
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) not in foreign]
+
 import argparse
 import ctypes
 import faulthandler
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 import warnings
+from contextlib import suppress
 
 LAYERS = ("import", "device", "compute", "memory")
 TOLERANCE = 5e-3  # of the largest value: TF32, which many GPUs use by default, keeps ten bits
@@ -35,17 +44,11 @@ class Skip(Exception):
 
 def expectation_beside(folder):
     """What the files beside this script say: the lock's versions, and the CUDA of the build."""
-    expect = {}
-    try:
-        with open(os.path.join(folder, "requirements-lock.txt"), encoding="utf-8") as file:
-            expect["packages"] = dict(re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", file.read(), re.MULTILINE))
-    except OSError:
-        pass
-    try:
-        with open(os.path.join(folder, ".envkit", "environment.json"), encoding="utf-8") as file:
-            expect.update(build_cuda=json.load(file)["build_cuda"], prefix=folder)
-    except (OSError, ValueError, KeyError):
-        pass
+    expect, unusable = {}, (OSError, ValueError, KeyError, TypeError, RecursionError)
+    with suppress(*unusable), open(os.path.join(folder, "requirements-lock.txt"), encoding="utf-8") as file:
+        expect["packages"] = dict(re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", file.read(), re.MULTILINE))
+    with suppress(*unusable), open(os.path.join(folder, ".envkit", "environment.json"), encoding="utf-8") as file:
+        expect.update(build_cuda=json.load(file)["build_cuda"], prefix=folder)
     return expect
 
 
@@ -173,10 +176,9 @@ def pick_gpu(torch, expect, facts):
         explain_no_gpu(torch.version.cuda, expect, facts)
     facts["gpus"] = gpus = []
     for index in range(count):
-        memory = torch.cuda.get_device_properties(index).total_memory // MIB
         capability = "%d.%d" % tuple(torch.cuda.get_device_capability(index))
         gpus.append({"index": index, "name": torch.cuda.get_device_name(index), "compute_capability": capability,
-                     "memory_total_mib": memory})
+                     "memory_total_mib": torch.cuda.get_device_properties(index).total_memory // MIB})
     archs = facts["arch_list"] = list(torch.cuda.get_arch_list())
     usable = [gpu["index"] for gpu in gpus if runs_on(archs, gpu["compute_capability"])]
     if not usable:
@@ -252,8 +254,8 @@ def ask_nvidia_smi():
     rows = re.findall(r"^\s*([0-9]+\.[0-9.]+|\[?N/A\]?)\s*,\s*(\S.*?)\s*$", text, re.MULTILINE)
     if rows:
         return {"gpus": [name for _, name in rows], "driver_version": rows[0][0]}
-    kind = "no-devices" if "No devices were found" in text else "failed"
-    return {"error_kind": kind, "message": "nvidia-smi says: %s" % (" ".join(text.split())[:300] or "nothing")}
+    said = "nvidia-smi says: %s" % (" ".join(text.split())[:300] or "nothing")
+    return {"error_kind": "no-devices" if "No devices were found" in text else "failed", "message": said}
 
 
 def driver_cuda(said):
@@ -261,11 +263,8 @@ def driver_cuda(said):
     match = re.search(r"found version ([0-9]{4,5})\)", said)
     number = ctypes.c_int(int(match.group(1)) if match else 0)
     if not match:
-        try:
-            library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
-            library.cuDriverGetVersion(ctypes.byref(number))
-        except (OSError, AttributeError):
-            return None
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
     return (number.value // 1000, number.value % 1000 // 10) if number.value else None
 
 
@@ -277,8 +276,7 @@ def numbers(size, seed):
 
 def layer_compute(check, facts):
     torch, on_gpu, numpy = check.torch, check.device != "cpu", sys.modules.get("numpy")
-    size = 128 if on_gpu or numpy else 32
-    left, right = numbers(size, 3), numbers(size, 5)
+    left, right = [numbers(128 if on_gpu or numpy else 32, seed) for seed in (3, 5)]
     product = torch.tensor(left).to(check.device) @ torch.tensor(right).to(check.device)
     if on_gpu:
         torch.cuda.synchronize(check.device)  # errors of a GPU surface here, not at some later line
@@ -346,8 +344,7 @@ def memory_in_use(check):
 def run_layers(count, expect, tell):
     """Run the first ``count`` layers; ``tell`` of each as it starts and ends. The exit status."""
     check, stopped, statuses = argparse.Namespace(expect=expect, torch=None, device="cpu"), None, []
-    functions = layer_import, layer_device, layer_compute, layer_memory
-    for layer, function in list(zip(LAYERS, functions))[:count]:
+    for layer, function in list(zip(LAYERS, (layer_import, layer_device, layer_compute, layer_memory)))[:count]:
         tell({"event": "start", "layer": layer})
         start, facts, status, reason = time.time(), {}, "pass", None
         try:
@@ -358,8 +355,8 @@ def run_layers(count, expect, tell):
             status, reason = judge(error)
             stopped = stopped or (reason if status == "skip" else "layer %s failed" % layer)
         statuses.append(status)
-        end = {"event": "end", "layer": layer, "status": status, "reason": reason, "facts": facts}
-        tell(dict(end, seconds=round(time.time() - start, 3)))
+        tell({"event": "end", "layer": layer, "status": status, "reason": reason, "facts": facts,
+              "seconds": round(time.time() - start, 3)})
     return 6 if "fail" in statuses else 10 if "skip" in statuses else 0
 
 
@@ -379,6 +376,8 @@ def main():
     parser.add_argument("--layers", default=choices[-1], choices=choices, help="the layers to run; all")
     parser.add_argument("--expect", type=json.loads, help="what the environment should hold, a JSON object")
     options = parser.parse_args()
+    if not isinstance(options.expect, (dict, type(None))):
+        parser.error("argument --expect: not a JSON object")
     faulthandler.enable()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)  # what libraries print, from C too, must not end up between our lines
@@ -390,10 +389,11 @@ def main():
             about = row["reason"] or ", ".join("%s=%s" % fact for fact in sorted(row["facts"].items()))
             stream.write("%-7s  %s  %6.1f s  %s\n" % (row["layer"], row["status"], row["seconds"], about))
         stream.flush()
-
-    beside = os.path.dirname(os.path.abspath(__file__))
-    expect = expectation_beside(beside) if options.expect is None else options.expect
-    return run_layers(options.layers.count(",") + 1, expect, tell)
+    expect = options.expect if options.expect is not None else expectation_beside(HERE)
+    try:
+        return run_layers(options.layers.count(",") + 1, expect, tell)
+    except BrokenPipeError:  # whoever read this has gone, as in `check_env.py | head -1`
+        os._exit(141)  # as a shell says that SIGPIPE ended it
 
 
 if __name__ == "__main__":

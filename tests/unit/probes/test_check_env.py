@@ -514,3 +514,49 @@ def test_check_env_needs_nothing_that_is_not_in_the_standard_library(tmp_path):
         for name in node.names
     }
     assert imported <= sys.stdlib_module_names
+
+
+def test_alone_modules_of_the_callers_folders_do_not_stand_in_for_pythons_own(stub_environment, tmp_path):
+    script = alone(stub_environment)
+    for folder in (tmp_path / "foreign", stub_environment.prefix):
+        folder.mkdir(exist_ok=True)
+        (folder / "json.py").write_text("print('foreign code')\n")
+    variables = stub_environment.environ() | {"PYTHONPATH": str(tmp_path / "foreign")}
+    done = subprocess.run(
+        [stub_environment.python, script],
+        env=process.clean_environment(variables),
+        cwd=tmp_path / "foreign",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "foreign code" not in done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback(stub_environment):
+    command = f"'{stub_environment.python}' -I '{SCRIPT}' | head -1"
+    environ = process.clean_environment(stub_environment.environ())
+    done = subprocess.run(["sh", "-c", command], env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("import   pass")
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("value", ["[]", "1", "null x", "'torch'"])
+def test_an_expectation_that_is_no_object_is_wrong_usage(stub_environment, value):
+    done = run_script(stub_environment, "--expect", value)
+    assert done.returncode == 2
+    assert "--expect" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("record", ["[]", "[" * 100_000, '{"build_cuda": [1]}', '"x"'])
+def test_alone_with_a_record_of_another_kind_is_no_traceback(stub_environment, record):
+    script = alone(stub_environment)
+    (stub_environment.prefix / ".envkit" / "environment.json").write_text(record)
+    (stub_environment.prefix / "requirements-lock.txt").write_bytes(b"\xff\xfe")
+    done = run_script(stub_environment, script=script)
+    assert done.returncode in {0, 6}
+    assert "Traceback" not in done.stderr
