@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from envkit.model.lock import LockedPackage
 
+LARGE_BYTES = 1.5e9
+"""Beyond it the goal is a ratio: linking the files takes longer than starting programs."""
+
 LOCK = Path(__file__).parents[1] / "lockfiles" / "torch213-cpu.lock.yaml"
 
 
@@ -132,7 +135,8 @@ def main() -> None:
         print(f"{arguments.lock.name}: {len(bench.packages)} wheels of {size / 1e9:.1f} GB, {arguments.rounds} rounds")
         print(f"{'envkit restore --no-verify against':<44}{'envkit':>9}{'other':>9}{'ratio':>8}  goal")
         one, other = bench.paired(bench.envkit, bench.uv, 2 * arguments.rounds + 1)
-        _tell("uv venv + uv pip sync", one, other, one / other, f"at most 0.5 s more: {one - other:+.2f} s")
+        goal = "at most 1.15 times" if size > LARGE_BYTES else f"at most 0.5 s more: {one - other:+.2f} s"
+        _tell("uv venv + uv pip sync", one, other, one / other, goal)
         if arguments.uv_only:
             return
         one, other = bench.paired(bench.envkit, bench.pip, arguments.rounds)

@@ -50,6 +50,8 @@ def make_environments(home: Path) -> None:
         prefix = home / "envs" / f"torch213_cpu_py311_{number}"
         (prefix / "bin").mkdir(parents=True)
         (prefix / "bin" / "python").touch()
+        (prefix / ".envkit").mkdir()
+        (prefix / ".envkit" / "lock.yaml").touch()
         write_record(
             Environment(
                 name=prefix.name,

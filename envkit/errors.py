@@ -22,6 +22,8 @@ _STORAGE_PROBLEMS = {
     errno.EBUSY: "It is in use, or a file system is mounted there.",
     errno.ENOTDIR: "A part of the path is a file, not a folder.",
     errno.EEXIST: "A file is in the way.",
+    errno.EISDIR: "A folder is where a file should be.",
+    errno.ENOTEMPTY: "A folder there is not empty.",
     errno.ENAMETOOLONG: "The path is too long for the file system.",
     errno.ELOOP: "Symbolic links in the path lead in a circle.",
     errno.EIO: "The disk reported an error.",
@@ -71,7 +73,7 @@ class EnvkitError(Exception):
     @property
     def kind(self) -> str:
         """The name of the error for programs, the ``type`` of a JSON error: ``NotFound``, ``InvalidFile``, ..."""
-        return type(self).__name__.removesuffix("Error")
+        return type(self).__name__.removesuffix("Error") if type(self) is not EnvkitError else "Unexpected"
 
 
 class UsageError(EnvkitError):

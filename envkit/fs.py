@@ -61,6 +61,7 @@ def remove_tree(path: Path) -> None:
     Raises:
         OSError: something could not be removed.
     """
+    top = os.fspath(path)
 
     def _make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
         exception = error[1] if isinstance(error, tuple) else error
@@ -68,11 +69,13 @@ def remove_tree(path: Path) -> None:
             return
         if not isinstance(exception, PermissionError):
             raise exception  # type: ignore[misc]  # shutil hands over the exception it caught
-        parent = Path(name).parent
-        parent.chmod(parent.stat().st_mode | stat.S_IRWXU)
-        with contextlib.suppress(OSError):
-            os.chmod(name, stat.S_IRWXU)  # noqa: PTH101 - a name from shutil
-        if Path(name).is_dir() and not Path(name).is_symlink() and function is not os.unlink:
+        # only folders of this very tree: a file may be a link to, or share its inode with, what lies elsewhere
+        for folder in (os.path.dirname(name), name):  # noqa: PTH120
+            if folder.startswith(top) and stat.S_ISDIR(os.lstat(folder).st_mode):
+                os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
+        if os.name == "nt" and not os.path.isdir(name):  # noqa: PTH112
+            os.chmod(name, stat.S_IWRITE)  # noqa: PTH101 - Windows refuses to delete read-only files
+        if stat.S_ISDIR(os.lstat(name).st_mode):
             remove_tree(Path(name))
         else:
             function(name)

@@ -15,7 +15,7 @@ def command(shell: str) -> int:
 
     \b
     bash:  eval "$(envkit completion bash)"                in ~/.bashrc
-    zsh:   eval "$(envkit completion zsh)"                 in ~/.zshrc
+    zsh:   eval "$(envkit completion zsh)"                 in ~/.zshrc, behind compinit
     fish:  envkit completion fish > ~/.config/fish/completions/envkit.fish
     """  # noqa: D301 - click reads a backspace character
     from envkit.cli.main import cli  # noqa: PLC0415 - main imports nothing of a command, and a command little of main

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 from typing import TYPE_CHECKING
 
 from envkit import fs, paths
 from envkit.errors import EnvkitError, ProgramError
+from envkit.model.addresses import redacted
 from envkit.operations import clock
 
 if TYPE_CHECKING:
@@ -24,12 +26,13 @@ def keep_output(error: EnvkitError) -> Path | None:
     if found is None or not (found.stdout or found.stderr):
         return None
     folder = paths.logs_dir()
-    path = folder / f"{clock.snapshot_id(clock.now())}-{found.argv[0].rpartition('/')[2]}.log"
+    program = re.split(r"[\\/]", found.argv[0])[-1]
+    path = folder / f"{clock.snapshot_id(clock.now())}-{program}.log"
     head = f"$ {shlex.join(found.argv)}\nstatus {found.returncode}\n"
     text = f"{head}\n--- stderr\n{found.stderr}\n--- stdout\n{found.stdout}\n"
     with contextlib.suppress(OSError):  # the error itself is what matters
         folder.mkdir(parents=True, exist_ok=True)
-        fs.write_text(path, text, mode=0o600)
+        fs.write_text(path, redacted(text), mode=0o600)
         for old in sorted(folder.glob("*.log"))[:-_KEPT]:
             old.unlink()
         return path

@@ -122,13 +122,27 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2 and later: a group without a command
+            click.echo(error.format_message(), err=True)
+            return 2
         return _failure(_usage_error(error), arguments)
     except (Exception, KeyboardInterrupt) as error:
         told = _told(error)
         if told is None:  # a defect: it keeps its traceback
+            _show_defect(error, arguments)
             raise
         return _failure(told, arguments)
     return code if isinstance(code, int) else 0
+
+
+def _show_defect(error: BaseException, arguments: list[str]) -> None:
+    """Programs that read JSON get one object in this case too."""
+    if "--json" in arguments:
+        from envkit.cli.render import show_error  # noqa: PLC0415
+        from envkit.errors import EnvkitError  # noqa: PLC0415
+
+        hint = "This is a defect of envkit; please report it with the traceback on stderr."
+        show_error(EnvkitError(f"Unexpected: {type(error).__name__}: {error}", hint=hint), arguments)
 
 
 def _told(error: BaseException) -> EnvkitError | None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from envkit.cli.progress import make_progress
 
@@ -37,11 +38,12 @@ def complete_env(_context: click.Context, _parameter: click.Parameter, incomplet
     return [item.name for item in all_environments() if item.name.startswith(incomplete)]
 
 
-def complete_spec(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Names of specs, for the shell's completion."""
+def complete_spec(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of specs and files, for the shell's completion."""
     from envkit.operations.specs import shipped_names  # noqa: PLC0415
 
-    return [name for name in shipped_names() if name.startswith(incomplete)]
+    names = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
 
 
 def env_argument(function: _F) -> _F:
@@ -75,7 +77,9 @@ def progress(steps: int) -> Iterator[Progress]:
 
 _CREATE_OPTIONS = (
     click.option("--name", metavar="N", help="Name of the environment, instead of its version name."),
-    click.option("--prefix", metavar="DIR", help="Folder of the environment, instead of envkit's own."),
+    click.option(
+        "--prefix", type=click.Path(), metavar="DIR", help="Folder of the environment, instead of envkit's own."
+    ),
     click.option(
         "--backend",
         type=click.Choice(["auto", "conda", "venv"]),
@@ -87,7 +91,9 @@ _CREATE_OPTIONS = (
     click.option("--cuda", metavar="V|auto", help="CUDA that the driver of the target machine serves."),
     click.option("--toolkit", metavar="V|DIR|none", help="Toolkit that activation switches to."),
     click.option("--offline", is_flag=True, help="Use only what is on this disk."),
-    click.option("--wheelhouse", metavar="DIR", help="Folder with wheels; a file there is used by its hash."),
+    click.option(
+        "--wheelhouse", type=click.Path(), metavar="DIR", help="Folder with wheels; a file there is used by its hash."
+    ),
     click.option("--replace", is_flag=True, help="Replace the environment that is at that place."),
     click.option("--update-lock", is_flag=True, help="Make the lock again when it is older than its spec."),
     click.option("--no-verify", is_flag=True, help="Do not verify the new environment."),

@@ -14,8 +14,9 @@ from envkit.cli.render import emit
 @json_option
 def command(env: str, *, yes: bool, as_json: bool) -> int:
     """Remove an environment; files that no package owns are shown first, and its snapshots stay."""
-    from envkit.operations.remove import remove  # noqa: PLC0415 - start-up counts
+    from envkit.cli.texts import remove_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.remove import remove  # noqa: PLC0415
 
     with progress(steps=1) as shown:
         result = remove(env, confirm=confirmer(yes=yes), progress=shown)
-    return emit(result, lambda: [f"Removed {result.removed}. Its snapshots stay."], as_json=as_json)
+    return emit(result, lambda: remove_lines(result), as_json=as_json)

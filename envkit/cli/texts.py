@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from envkit.operations.create import CreateResult
     from envkit.operations.inspect import Info
     from envkit.operations.lock import LockResult
+    from envkit.operations.remove import RemoveResult
     from envkit.operations.specs import SpecEntry
     from envkit.operations.verify import VerifyResult
 
@@ -32,7 +33,9 @@ def create_lines(result: CreateResult) -> list[str]:
     if environment is None:
         return []
     if not result.created:
-        return [f"{environment.name}: already there, at {environment.prefix}.", *_how_to_activate(environment)]
+        failed = " Its last verification failed: `envkit verify` tells." if environment.last_verify == "fail" else ""
+        line = f"{environment.name}: already there, at {environment.prefix}.{failed}"
+        return [line, *_how_to_activate(environment)]
     check = result.verification
     if check is None:
         verdict = "created, not verified: not asked for"
@@ -75,7 +78,7 @@ def _plan_lines(result: CreateResult) -> list[str]:
         f"  Python    {plan.interpreter.version} ({plan.interpreter.path})",
         f"  toolkit   {plan.toolkit.path if plan.toolkit else 'none'}",
         f"  packages  {len(packages)}, of which {len(plan.files)} lie on this disk",
-        f"  download  {size_text(plan.download_bytes)}",
+        f"  download  {size_text(plan.download_bytes)}, less what uv's cache holds",
     ]
     lines += [
         f"    {item.name}=={item.version}" + (f"  from {item.source}" if item.source else "") for item in packages
@@ -101,12 +104,13 @@ def verify_lines(result: VerifyResult) -> list[str]:
 
 
 def layer_lines(result: VerifyResult) -> list[str]:
-    """One line per layer."""
-    return [
-        f"{item.layer:<9} {paint(item.status, _COLOURS[item.status])}  {item.seconds:5.1f} s"
-        + (f"  {item.reason}" if item.reason else "")
-        for item in result.report.layers
-    ]
+    """One line per layer; a reason that several share is told once."""
+    lines, told = [], None
+    for item in result.report.layers:
+        reason = f"  {item.reason}" if item.reason and item.reason != told else ""
+        told = item.reason or told
+        lines.append(f"{item.layer:<9} {paint(item.status, _COLOURS[item.status])}  {item.seconds:5.1f} s{reason}")
+    return lines
 
 
 def lock_lines(result: LockResult) -> list[str]:
@@ -120,7 +124,7 @@ def lock_lines(result: LockResult) -> list[str]:
         else:
             text = f"  {change.name} {change.before} -> {change.after}"
         lines.append(f"{change.platform}: {text}")
-    return [*lines, f"{'Wrote' if result.changes else 'Nothing changed in'} {result.path}"]
+    return [*lines, f"{'Wrote' if result.changes else 'No package changed in'} {result.path}"]
 
 
 def list_lines(environments: Sequence[Environment]) -> list[str]:
@@ -130,7 +134,8 @@ def list_lines(environments: Sequence[Environment]) -> list[str]:
     rows = []
     for item in environments:
         state = item.state if item.state != "complete" else _verdict(item)
-        rows.append((item.name, item.python, item.build_cuda or "cpu", state, str(item.prefix)))
+        build = item.build_cuda or ("cpu" if item.python else "?")
+        rows.append((item.name, item.python or "?", build, state, str(item.prefix)))
     return table(("NAME", "PYTHON", "CUDA", "STATE", "PREFIX"), rows)
 
 
@@ -157,6 +162,15 @@ def info_lines(result: Info) -> list[str]:
     ]
     lines += [f"    {p.name}=={p.version}" + (f"  from {p.source}" if p.source else "") for p in result.packages]
     return lines
+
+
+def remove_lines(result: RemoveResult) -> list[str]:
+    """What remove says at its end."""
+    if result.snapshots:
+        count = "Its snapshot stays" if result.snapshots == 1 else f"Its {result.snapshots} snapshots stay"
+        return [f"Removed {result.removed}. {count}: `envkit restore {result.removed.name}` makes it again."]
+    again = f" `envkit create {result.spec}` makes it again." if result.spec else ""
+    return [f"Removed {result.removed}. It had no snapshot.{again}"]
 
 
 def specs_lines(specs: Iterable[SpecEntry]) -> list[str]:

@@ -18,10 +18,12 @@ _MISMATCH = re.compile(r"hash mismatch|do not match the hashes", re.IGNORECASE)
 _UNREACHABLE = re.compile(
     r"failed to fetch|error sending request|connection (?:refused|reset|broken)|dns error|timed? ?out|"
     r"failed to establish|max retries|name or service not known|temporary failure in name resolution|"
-    r"certificate|proxy|unauthorized|forbidden|50\d ",
+    r"certificate|tunnel|proxy error|unauthorized|forbidden|(?:status|http)\D{0,40}50[0234]\b",
     re.IGNORECASE,
 )
-_ABSENT = re.compile(r"not found in|no version of|no solution found|no matching distribution|404", re.IGNORECASE)
+_ABSENT = re.compile(r"not found in|no version of|no solution found|no matching distribution|\b404\b", re.IGNORECASE)
+_BLAMES = re.compile(r"\s*(?:error|cause|caused by|warning: retrying|\u00d7|\u2570|because)", re.IGNORECASE)
+"""Lines in which uv and pip say what went wrong; others, such as a build's log, may hold the same words."""
 _OFFLINE = re.compile(r"network was disabled|offline", re.IGNORECASE)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
@@ -42,9 +44,10 @@ def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place:
             why=telling,
             hint="Name a folder that holds them with --wheelhouse DIR, or go online once.",
         )
-    if _UNREACHABLE.search(said):
+    blamed = "\n".join(line for line in said.splitlines() if _BLAMES.match(line)) or said
+    if _UNREACHABLE.search(blamed):
         return DownloadError(f"Could not get {files} from {place}.", why=telling, hint=_advice(named))
-    if _ABSENT.search(said):
+    if _ABSENT.search(blamed):
         return DownloadError(f"{place} does not have {files}.", why=telling, hint=_advice(named))
     error.hint = error.hint or f"It was to install {files} from {place}."
     return error
@@ -81,7 +84,11 @@ def _telling_lines(said: str) -> str:
 def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:
     found = re.findall(r"\b[0-9a-f]{64}\b", said)
     got = next((digest for digest in found if digest != package.sha256), None)
-    single = " The lock knows this hash from a single place, so it may be the wrong one." if package.known else ""
+    single = (
+        " The lock knows this hash from a single place, so it may be the wrong one."
+        if package.known == "single"
+        else ""
+    )
     return DownloadError(
         f"Hash mismatch: {package.file} from {place} is not the locked file.",
         why=f"Expected sha256 {package.sha256}, got {got or 'another one'}.{single}",

@@ -55,7 +55,7 @@ def uv_failure(done: process.CompletedProgram, spec: Spec, platform: str) -> Env
         spec.path,
         f"the packages cannot be had together for {platform} with Python {spec.python}.",
         why=said,
-        hint=_label_hint(spec) or "Change the versions in the spec so that they fit each other.",
+        hint=_label_hint(spec, said) or "Change the versions in the spec so that they fit each other.",
     )
 
 
@@ -70,13 +70,15 @@ def no_wheel_error(package: str, spec: Spec, platform: str, *, why: str | None =
     )
 
 
-def _label_hint(spec: Spec) -> str | None:
-    """What to do about a version such as 1.11.0+cu113 for which the spec names no index."""
+def _label_hint(spec: Spec, said: str) -> str | None:
+    """What to do about a version such as 1.11.0+cu113 that was not found, and for which the spec names no index."""
     for text in spec.packages:
         requirement = Requirement(text)
         labels = [pin.version.partition("+")[2] for pin in requirement.specifier]
         label = next((label for label in labels if label), None)
-        if label is not None and spec.source_of(requirement.name) is None:
+        name = re.escape(requirement.name)
+        is_blamed = re.search(rf"no version of {name}\b|\b{name} was not found", said) is not None
+        if label is not None and is_blamed and spec.source_of(requirement.name) is None:
             return (
                 f"{requirement} has a local label: PyTorch's own index has it, no default index does. Name that index: "
                 f"sources: [{{url: https://download.pytorch.org/whl/{label}, packages: [{requirement.name}]}}]."

@@ -75,12 +75,12 @@ class Environment:
         """The ``environment`` object of JSON output (docs/json.md)."""
         return {
             "name": self.name,
-            "id": self.id,
+            "id": self.id or None,
             "prefix": str(self.prefix),
-            "backend": self.backend,
-            "installer": self.installer,
-            "engine": self.engine,
-            "python": self.python,
+            "backend": self.backend or None,
+            "installer": self.installer or None,
+            "engine": self.engine or None,
+            "python": self.python or None,
             "build_cuda": self.build_cuda,
             "toolkit": None if self.toolkit is None else self.toolkit.to_json(),
             "state": self.state,
@@ -89,7 +89,7 @@ class Environment:
             "created_at": self.created_at or None,
             "verified_at": self.verified_at,
             "last_verify": self.last_verify,
-            "lock_sha256": self.lock_sha256,
+            "lock_sha256": self.lock_sha256 or None,
         }
 
     def to_record(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def unreadable(prefix: Path, state: State, problem: str) -> Environment:
         name=prefix.name,
         id="",
         prefix=prefix,
-        backend="venv",
+        backend="",
         installer="",
         engine="",
         python="",

@@ -80,6 +80,10 @@ class Drift:
     locked: str | None
     installed: str | None
 
+    def __str__(self) -> str:
+        locked = f"locked {self.locked}" if self.locked is not None else "not in the lock"
+        return f"{self.name} {self.installed or 'is missing'} ({locked})"
+
 
 @dataclass(frozen=True, slots=True)
 class LockedPlatform:

@@ -56,6 +56,8 @@ def check_environment_name(name: str) -> str:
         why = "It is empty."
     elif found := _FORBIDDEN.search(name):
         why = f"It contains {found.group()!r}."
+    elif "@" in name:
+        why = "What follows '@' in ENV@SNAPSHOT names a snapshot."
     elif name.startswith("-"):
         why = "A name that starts with '-' reads as an option."
     elif name.startswith("."):

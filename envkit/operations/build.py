@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
 from envkit.installers.installed import installed_packages
 from envkit.installers.stated import stated_hashes
 from envkit.model.environment import Environment
+from envkit.model.lock import Drift
 from envkit.operations import clock, environments, journal
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
@@ -136,7 +138,7 @@ def make_plan(
         EnvkitError: no such Python, no such toolkit, a file or hash that cannot be had.
     """
     progress.step(f"Python {lock.python}")
-    interpreter = find_interpreter(lock.python, options.python)
+    interpreter = _interpreter(lock, options, progress)
     toolkit = toolkit_for(lock.toolkit, options.toolkit)
     seconds.until_now("interpreter")
     config = read_pip_config()
@@ -153,6 +155,17 @@ def make_plan(
     return Plan(name, prefix, lock, platform, interpreter, toolkit, files, config, options)
 
 
+def _interpreter(lock: Lock, options: CreateOptions, progress: Progress) -> Interpreter:
+    """The Python to make the environment from; a restored one gets the patch version it had, where that is here."""
+    if options.python is None and options.preferred_python is not None:
+        with contextlib.suppress(UnfitMachineError):
+            return find_interpreter(lock.python, options.preferred_python)
+        found = find_interpreter(lock.python)
+        progress.note(f"It had Python {options.preferred_python}, which is not here; Python {found.version} is taken.")
+        return found
+    return find_interpreter(lock.python, options.python)
+
+
 def build(plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environment | None) -> Environment:
     """Make the environment of ``plan``; the caller holds the prefix's lock and ends the journal of a replacement.
 
@@ -167,6 +180,7 @@ def build(plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environ
     """
     prefix = plan.prefix
     aside = None if replaced is None else prefix.with_name(f".{prefix.name}.envkit-old-{secrets.token_hex(4)}")
+    new_parents = [folder for folder in prefix.parents if not folder.exists()]
     try:
         prefix.parent.mkdir(parents=True, exist_ok=True)
         pending = journal.begin(prefix, "create", aside)
@@ -183,6 +197,9 @@ def build(plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environ
         put_back(pending, progress)
         if aside is None:
             environments.forget(prefix)
+        for folder in new_parents:
+            with contextlib.suppress(OSError):  # not ours alone any more
+                folder.rmdir()
         raise
     return environment
 
@@ -251,7 +268,7 @@ def _check_installed(plan: Plan) -> None:
     installed = installed_packages(plan.prefix)
     wrong = sorted(name for name in locked.keys() | installed.keys() if locked.get(name) != installed.get(name))
     if wrong:
-        told = ", ".join(f"{name} (locked {locked.get(name)}, installed {installed.get(name)})" for name in wrong[:5])
+        told = ", ".join(str(Drift(name, locked.get(name), installed.get(name))) for name in wrong[:5])
         raise EnvkitError(
             f"The installer did not install what the lock says: {told}.",
             why="This is a defect of envkit or of the lock file; nothing was kept.",

@@ -111,6 +111,8 @@ def make(
     """Make the environment of ``lock`` at ``prefix``, or find it there; what create and restore share."""
     platform = current_platform()
     check_backend(lock, options)
+    if options.backend == "auto":
+        progress.note("backend: venv, because this version of envkit makes no conda prefixes.")
     check_place(prefix)
     if journal.read(prefix) is None:
         there = _already_there(name, prefix, lock, options, platform)
@@ -169,9 +171,7 @@ def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, 
             what = "with another toolkit"
             if lost:
                 what = "that no longer holds what its lock says"
-                why = ", ".join(
-                    f"{item.name} {item.installed or 'is missing'} (locked {item.locked})" for item in lost[:5]
-                )
+                why = ", ".join(map(str, lost[:5]))
         else:
             what = "made from another lock"
     raise ExistsError(

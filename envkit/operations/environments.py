@@ -14,6 +14,7 @@ from envkit import fs, paths
 from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, Environment, parse_record, unreadable
 from envkit.operations import journal
+from envkit.operations.locking import list_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +75,7 @@ def _problem_of(environment: Environment) -> str | None:
     if recorded != prefix and os.path.realpath(recorded) != os.path.realpath(prefix):
         return f"It was made at {recorded} and has been moved or copied; environments cannot be moved."
     if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
-        return "Its Python is gone: the interpreter it was made from has been removed."
+        return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
         return "Its own lock is gone, so that what belongs into it is not known."
     return None
@@ -116,7 +117,9 @@ def usable_environment(env: str) -> Environment:
     raise EnvironmentStateError(
         f"{environment.name} is {environment.state}.",
         why=environment.problem,
-        hint=f"Make it again: `envkit restore {env} --replace`, or `envkit create` with its spec.",
+        hint=f"Run the `envkit create` that was to make it again, or `envkit remove {env} --yes`."
+        if environment.state == "incomplete"
+        else f"Make it again: `envkit restore {env} --replace` from a snapshot, or `envkit create SPEC --replace`.",
     )
 
 
@@ -188,16 +191,20 @@ def register(prefix: Path) -> None:
     """Remember an environment outside envkit's folder."""
     if prefix.parent == paths.envs_dir():
         return
-    known = registered_prefixes()
-    if prefix not in known:
-        _write_prefixes([*known, prefix])
+    with list_lock("prefixes"):
+        known = registered_prefixes()
+        if prefix not in known:
+            _write_prefixes([*known, prefix])
 
 
 def forget(prefix: Path) -> None:
     """Forget an environment outside envkit's folder."""
-    known = registered_prefixes()
-    if prefix in known:
-        _write_prefixes([item for item in known if item != prefix])
+    if prefix.parent == paths.envs_dir():
+        return
+    with list_lock("prefixes"):
+        known = registered_prefixes()
+        if prefix in known:
+            _write_prefixes([item for item in known if item != prefix])
 
 
 def _write_prefixes(prefixes: list[Path]) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import platform
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -57,13 +58,7 @@ class Journal:
         """Whether the process that wrote it still runs on this host."""
         if self.pid <= 0 or self.pid > _LARGEST_PID:
             return False
-        try:
-            os.kill(self.pid, 0)
-        except PermissionError:
-            pass
-        except OSError:  # no such process
-            return False
-        return self.process_started in {None, _process_start(self.pid)}
+        return _runs(self.pid) and self.process_started in {None, _process_start(self.pid)}
 
 
 def journal_path(prefix: Path) -> Path:
@@ -170,6 +165,24 @@ def undo(journal: Journal) -> None:
 
 _LARGEST_PID = 2**22
 """The largest process id that Linux gives (proc(5), pid_max); macOS's and Windows' are smaller in practice."""
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is a process of that number on this host."""
+    if sys.platform == "win32":  # os.kill(pid, 0) would be Ctrl-C there
+        import ctypes  # noqa: PLC0415 - Windows only
+
+        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
+        if handle:
+            ctypes.windll.kernel32.CloseHandle(handle)
+        return bool(handle)
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:  # no such process
+        return False
+    return True
 
 
 def _process_start(pid: int) -> int | None:

@@ -69,3 +69,14 @@ def _holder(path: Path) -> str:
         return f"`envkit {told['operation']}` (process {told['pid']} on {told['host']}, since {told['since']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another envkit"
+
+
+@contextlib.contextmanager
+def list_lock(name: str) -> Iterator[None]:
+    """Hold the lock of one of envkit's own lists (``prefixes.txt``, ...) while it is read and written again."""
+    import filelock  # noqa: PLC0415 - as above
+
+    folder = paths.locks_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(folder / f"{name}.lock", timeout=60):
+        yield

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envkit.errors import StaleLockError
+from envkit.errors import DownloadError, StaleLockError
 from envkit.operations.specs import SpecFile, read_lock
 
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
                 why="The spec was changed since the lock was made from it.",
                 hint="Make the lock again with --update-lock (or `envkit lock`), or undo the change.",
             )
+    if options.offline:
+        raise DownloadError(
+            f"Offline, and {spec.path} has no lock{' that is current' if existing is not None else ''}.",
+            why="To make one, indexes have to be asked for versions and hashes.",
+            hint=f"Run `envkit lock {spec.path}` once where there is a network.",
+        )
     from envkit.operations.lock import lock_spec  # noqa: PLC0415 - most locks are there, and start-up counts
 
-    progress.step(f"resolving {spec.name}")
     make = functools.partial(
         lock_spec,
         found.path,

@@ -21,6 +21,7 @@ class CreateOptions:
         backend: "auto", "conda" or "venv".
         engine: "uv" or "pip".
         python: a version or a program.
+        preferred_python: a full version that is taken where it is here: what a restored environment had.
         cuda: the CUDA that the driver of the target machine serves, "auto" for this machine's.
         toolkit: a release, a folder or "none".
         offline: nothing but this disk is asked.
@@ -40,6 +41,7 @@ class CreateOptions:
     backend: str = "auto"
     engine: str = "uv"
     python: str | None = None
+    preferred_python: str | None = None
     cuda: str | None = None
     toolkit: str | None = None
     offline: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from envkit import fs, resources
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
 
+_HOOKS = ("sh", "fish", "csh", "ps1", "bat")
 OWN_FILES = {
     "pyvenv.cfg",
     "CACHEDIR.TAG",
@@ -24,12 +26,12 @@ OWN_FILES = {
     "requirements-lock.txt",
     "check_env.py",
     ".envkit/",
-    "etc/conda/",
+    *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"bin/{name}" for name in ("python", "python3", "pydoc.bat", "deactivate.bat", "activate_this.py")),
     *(f"bin/python3.{minor}" for minor in range(6, 20)),
     *(f"bin/activate{suffix}" for suffix in ("", ".bat", ".csh", ".fish", ".nu", ".ps1", ".xsh")),
     *(f"bin/{name}" for name in ("Activate.ps1", "deactivate.csh", "deactivate.nu")),
-    "Scripts/",
+    *(("Scripts/",) if os.name == "nt" else ()),
 }
 """What the venv and envkit themselves put into a prefix; folders end with a slash."""
 

@@ -14,6 +14,7 @@ from envkit.operations import journal
 from envkit.operations.environments import find_environment, forget, read_environment
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import OWN_FILES
+from envkit.operations.snapshot import list_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,17 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class RemoveResult:
-    """The prefix that was removed."""
+    """What was removed, and what is left to make it again from.
+
+    Attributes:
+        removed: the prefix.
+        snapshots: how many snapshots go by its name.
+        spec: name of the spec it was made from; empty when that is not known.
+    """
 
     removed: Path
+    snapshots: int
+    spec: str
 
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit remove --json`` (docs/json.md)."""
@@ -52,8 +61,8 @@ def remove(
         BusyError: another envkit works on it.
     """
     environment = find_environment(env)
-    prefix = environment.prefix
-    foreign = unowned_files(prefix, OWN_FILES) if environment.state == "complete" else []
+    prefix, snapshots = environment.prefix, len(list_snapshots(env))
+    foreign = [] if environment.state == "incomplete" else unowned_files(prefix, OWN_FILES)
     for path in foreign[:_SHOWN]:
         progress.note(f"no package owns {path}")
     if len(foreign) > _SHOWN:
@@ -61,7 +70,7 @@ def remove(
     with_them = f" and {len(foreign)} files of your own in it" if foreign else ""
     if not confirm(f"Remove {prefix}{with_them}?"):
         raise UsageError(
-            f"{environment.name} was not removed: nobody confirmed it.",
+            f"{environment.name} was not removed: it was not confirmed.",
             why=f"It holds {len(foreign)} files that no package owns." if foreign else None,
             hint="Confirm with --yes.",
         )
@@ -71,7 +80,7 @@ def remove(
             raise NotFoundError(f"{environment.name} has been removed meanwhile.")
         _delete(prefix)
         forget(prefix)
-    return RemoveResult(prefix)
+    return RemoveResult(prefix, snapshots, environment.spec)
 
 
 def _delete(prefix: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ class _Origin:
         prefix: where it was, when that is outside envkit's own folder.
         snapshot: the snapshot it comes from, or None.
         is_there: whether it is the environment's own lock.
+        python: full version that it had.
     """
 
     lock: Lock
@@ -41,6 +43,7 @@ class _Origin:
     prefix: Path | None = None
     snapshot: Snapshot | None = None
     is_there: bool = False
+    python: str | None = None
 
 
 def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResult:
@@ -62,6 +65,8 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     _tell_drift(origin, progress)
     if options.name is None and options.prefix is None and origin.prefix is not None:
         options = replace(options, prefix=origin.prefix)
+    if origin.python is not None and re.fullmatch(r"\d+\.\d+\.\d+", origin.python):
+        options = replace(options, preferred_python=origin.python)
     name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
     lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
     seconds.until_now("lock")
@@ -82,15 +87,17 @@ def _origin(what: str) -> _Origin:
         return _Origin(found)
     if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
         return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
-    env, at, snapshot_id = what.rpartition("@")
-    if at and env:
-        return _of_snapshot(find_snapshot(env, snapshot_id))
     try:
         environment = find_environment(what)
     except NotFoundError:
+        env, at, snapshot_id = what.rpartition("@")
+        if at and env and not is_path(snapshot_id):
+            return _of_snapshot(find_snapshot(env, snapshot_id))
         return _of_snapshot(find_snapshot(what))
     if environment.state == "complete":
-        return _Origin(own_lock(environment), environment.name, environment.prefix, is_there=True)
+        return _Origin(
+            own_lock(environment), environment.name, environment.prefix, is_there=True, python=environment.python
+        )
     origin = _of_snapshot(find_snapshot(what))
     return replace(origin, prefix=environment.prefix)
 
@@ -98,7 +105,8 @@ def _origin(what: str) -> _Origin:
 def _of_snapshot(snapshot: Snapshot) -> _Origin:
     check_files(snapshot)
     lock = read_lock(snapshot.path / "lock.yaml", str(snapshot.path / "lock.yaml"))
-    return _Origin(lock, str(snapshot.environment["name"]), snapshot=snapshot)
+    python = snapshot.environment.get("python")
+    return _Origin(lock, str(snapshot.environment["name"]), snapshot=snapshot, python=str(python) if python else None)
 
 
 def _tell_drift(origin: _Origin, progress: Progress) -> None:
@@ -113,7 +121,7 @@ def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
     """An environment that no longer holds what its lock says is not "already there"."""
     drift = drift_of(prefix, lock, platform)
     if drift:
-        told = ", ".join(f"{item.name} {item.installed or 'is missing'} (locked {item.locked})" for item in drift[:5])
+        told = ", ".join(map(str, drift[:5]))
         raise ExistsError(
             f"{name} no longer holds what its lock says: {told}.",
             why="Something was installed or removed in it since.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
-from envkit.errors import EnvkitError, ExitCode
+from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.model.environment import scripts_of
 from envkit.operations.environments import usable_environment
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from envkit.model.environment import Environment
 
 _ACTIVATE_AND_RUN = '. "$1" || exit 125; shift; exec "$@"'
+_INTERACTIVE = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "ash")
+"""Shells that can be started with an environment activated."""
 _FORWARDED = tuple(
     getattr(signal, name)
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
@@ -117,7 +120,8 @@ def _wait(command: list[str], variables: Mapping[str, str]) -> int:
     def _hand_on(number: int, _frame: object) -> None:
         # A terminal sends Ctrl-C to the whole group, so the child has it already.
         if number != signal.SIGINT or not sys.stdin.isatty():
-            child.send_signal(number)
+            with contextlib.suppress(ValueError):  # Windows knows few signals
+                child.send_signal(number)
 
     previous = {number: signal.signal(number, _hand_on) for number in _FORWARDED}
     try:
@@ -134,11 +138,18 @@ def run_shell(env: str) -> int:
     Raises:
         EnvironmentStateError: the environment is not usable.
         NotFoundError: there is none.
+        UsageError: ``SHELL`` is no shell that this can be done with.
     """
     environment = usable_environment(env)
     if os.name == "nt":
         return _wait([os.environ.get("COMSPEC", "cmd.exe")], _activated_on_windows(environment))
     shell = os.environ.get("SHELL") or "/bin/sh"
+    if Path(shell).name not in _INTERACTIVE or shutil.which(shell) is None:
+        raise UsageError(
+            f"`envkit shell` cannot start {shell}.",
+            why=f"It serves {', '.join(_INTERACTIVE)}." if shutil.which(shell) else "There is no such program.",
+            hint=f"Start another one: `SHELL=/bin/bash envkit shell {env}`.",
+        )
     with tempfile.TemporaryDirectory(prefix="envkit-shell-") as folder:
         command, variables = _interactive(shell, environment, Path(folder))
         return _wait(command, {**os.environ, **variables})

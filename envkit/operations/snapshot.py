@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
-from envkit.errors import ExistsError, InvalidFileError, NotFoundError, StorageError
+from envkit.errors import ExistsError, InvalidFileError, NotFoundError
 from envkit.installers.installed import pip_freeze
 from envkit.model.lock_text import render_lock
 from envkit.model.snapshot import Snapshot, parse_manifest
@@ -131,11 +131,11 @@ def _keep_newest(environment: Environment, snapshot: Path, progress: Progress) -
         if inside.exists():
             fs.remove_tree(inside)
         new.rename(inside)
-    except OSError as error:
-        storage = StorageError.from_os_error(error)
-        if storage is None:
-            raise
-        progress.note(f"The snapshot is not copied into {environment.prefix}: {storage.why}")
+    except OSError as error:  # shutil.Error too, which holds the reasons as text
+        why = error.strerror or str(error)[:200]
+        progress.note(f"The snapshot is not copied into {environment.prefix}: {why}.")
+        with contextlib.suppress(OSError):
+            fs.remove_tree(new)
 
 
 def list_snapshots(env: str) -> tuple[Snapshot, ...]:
@@ -147,7 +147,8 @@ def list_snapshots(env: str) -> tuple[Snapshot, ...]:
     found, is_there = _snapshots(env)
     if not found and not is_there:
         raise NotFoundError(
-            f"There is neither an environment nor a snapshot of {env!r}.", hint=nearest(env, _known_names())
+            f"There is neither an environment nor a snapshot of {env!r}.",
+            hint=nearest(env, [*_known_names(), *(item.name for item in all_environments())]),
         )
     return found
 
@@ -211,6 +212,8 @@ def find_snapshot(env: str, snapshot_id: str | None = None) -> Snapshot:
     Raises:
         NotFoundError: there is none, or the beginning fits several.
     """
+    if snapshot_id is None and "@" in env and not is_path(env):  # ENV@SNAPSHOT, as restore takes it
+        env, _, snapshot_id = env.rpartition("@")
     snapshots = list_snapshots(env)
     if not snapshots:
         raise NotFoundError(
@@ -222,9 +225,13 @@ def find_snapshot(env: str, snapshot_id: str | None = None) -> Snapshot:
     exact = [item for item in snapshots if item.id == snapshot_id]
     matching = exact or [item for item in snapshots if snapshot_id and item.id.startswith(snapshot_id)]
     if len(matching) != 1:
-        problem = "is the beginning of several snapshots" if matching else "is no snapshot"
+        if matching:
+            raise NotFoundError(
+                f"{snapshot_id!r} is the beginning of several snapshots of {env}.",
+                hint=f"They are: {', '.join(item.id for item in matching)}.",
+            )
         raise NotFoundError(
-            f"{snapshot_id!r} {problem} of {env}.",
+            f"{snapshot_id!r} is no snapshot of {env}.",
             hint=nearest(snapshot_id, (item.id for item in snapshots), "snapshot"),
         )
     return matching[0]

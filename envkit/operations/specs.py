@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit import paths, resources
-from envkit.errors import InvalidFileError, NotFoundError
+from envkit.errors import InvalidFileError, NotFoundError, UsageError
 from envkit.model.lock import Lock, lock_of, parse_lock
 from envkit.model.spec import Spec, parse_spec, spec_of
 from envkit.model.yamltext import parse_yaml
@@ -108,8 +108,10 @@ def find_spec(name_or_file: str) -> SpecFile:
         InvalidFileError: it is wrong.
     """
     if names_file(name_or_file):
-        path = prefix_from(name_or_file)
-        return SpecFile(parse_spec(read_given_file(path, name_or_file), name_or_file), path, is_shipped=False)
+        found = read_spec_or_lock(prefix_from(name_or_file), name_or_file)
+        if isinstance(found, Lock):
+            raise UsageError(f"{name_or_file} is a lock, no spec.", hint="Name the spec that it was made from.")
+        return found
     path = resources.lockfiles_dir() / f"{name_or_file}.yaml"
     if name_or_file.endswith(".lock") or not path.is_file():
         raise NotFoundError(f"There is no spec {name_or_file!r}.", hint=nearest(name_or_file, shipped_names(), "spec"))

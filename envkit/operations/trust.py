@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from envkit import fs, paths
 from envkit.errors import InvalidFileError
+from envkit.operations.locking import list_lock
 from envkit.operations.specs import find_spec, shipped_names
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def check_sources(
                 hint=f"If you trust it, run again with --trust-source {host}.",
             )
     if unknown and remember:
-        _remember(_remembered() | set(unknown))
+        with list_lock("trusted-sources"):
+            _remember(_remembered() | set(unknown))
 
 
 def _shipped_hosts() -> set[str]:

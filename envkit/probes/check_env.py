@@ -373,7 +373,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object per line as each layer starts and ends")
     choices = [",".join(LAYERS[: count + 1]) for count in range(len(LAYERS))]
-    parser.add_argument("--layers", default=choices[-1], choices=choices, help="the layers to run; all")
+    parser.add_argument("--layers", default=choices[-1], choices=choices, metavar="L", help="layers to run; all")
     parser.add_argument("--expect", type=json.loads, help="what the environment should hold, a JSON object")
     options = parser.parse_args()
     if not isinstance(options.expect, (dict, type(None))):

@@ -120,6 +120,7 @@ def verify_runtime(
             stderr=subprocess.PIPE,
             env=process.clean_environment({"PYTHONNOUSERSITE": "1", **(env or {})}),
             start_new_session=os.name == "posix",
+            preexec_fn=process.die_with_parent(),  # noqa: PLW1509 - no other thread runs yet
         )
     except OSError as error:
         return _fill_up({}, layers, f"cannot run the interpreter {python}: {error.strerror or error}", {})

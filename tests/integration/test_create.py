@@ -211,7 +211,7 @@ def test_create_without_its_source_names_the_file_and_leaves_nothing(envkit, pro
     assert "--wheelhouse" in error["hint"]
     assert "mirror" in error["hint"]
     assert envkit("list", "--json").json["environments"] == []
-    assert list((_home() / "envs").iterdir()) == []
+    assert list((_home() / "envs").glob("*")) == []
 
 
 @pytest.mark.parametrize("engine", ["uv", "pip"])
@@ -378,7 +378,7 @@ def test_a_stopped_create_leaves_nothing_and_exits_130(envkit, project, name):
 
     child.communicate(timeout=30)
     assert child.returncode == 130
-    assert list((_home() / "envs").iterdir()) == []
+    assert list((_home() / "envs").glob("*")) == []
 
 
 def test_two_creates_of_one_environment_make_it_once(envkit, project):

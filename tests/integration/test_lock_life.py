@@ -76,7 +76,7 @@ def test_lock_command_says_what_changed_and_is_stable(envkit, project):
     content = project.lock.read_bytes()
 
     again = envkit("lock", project.spec)
-    assert "Nothing changed" in again.out
+    assert "No package changed" in again.out
     assert project.lock.read_bytes() == content
     project.write_spec(packages=["torch==1.12.1+cu113", "numpy", "pip==22.0"])
     make_wheel(project.default.folder, "numpy", "1.22.0", tags="cp39-cp39-manylinux_2_17_x86_64")

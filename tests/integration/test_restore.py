@@ -85,7 +85,7 @@ def test_remove_wants_to_be_confirmed_and_shows_what_no_package_owns(envkit, pro
     done = envkit("remove", NAME, "--yes", "--json")
     assert done.code == 0
     assert done.json["removed"] == str(prefix)
-    assert list((_home() / "envs").iterdir()) == []
+    assert list((_home() / "envs").glob("*")) == []
     assert envkit("remove", NAME, "--yes").code == 9
 
 
@@ -143,3 +143,29 @@ def test_create_with_a_wheel_that_needs_a_console_script(envkit, project):
     assert envkit("create", project.lock, "--no-verify").code == 0
     assert (_home() / "envs" / NAME / "bin" / "tool").exists()
     assert "no package owns" not in envkit("remove", NAME).err
+
+
+def test_remove_says_what_is_left_to_make_it_again_from(envkit, project):
+    envkit("create", project.spec, "--no-verify")
+    done = envkit("remove", NAME, "--yes")
+    assert "It had no snapshot. `envkit create demo` makes it again." in done.out
+
+
+def test_restore_takes_the_patch_version_that_it_had_or_says_so(envkit, project):
+    prefix = Path(envkit("create", project.spec, "--no-verify", "--json").json["environment"]["prefix"])
+    record = prefix / ".envkit" / "environment.json"
+    content = json.loads(record.read_text())
+    same = envkit("restore", NAME, "--name", "same", "--no-verify", "--json")
+    assert same.json["environment"]["python"] == content["python"]
+    assert "It had Python" not in same.err
+    record.write_text(json.dumps(content | {"python": "3.9.99"}))
+    other = envkit("restore", NAME, "--name", "other", "--no-verify")
+    assert other.code == 0, other.err
+    assert "It had Python 3.9.99, which is not here" in other.err
+
+
+def test_lock_and_spec_are_not_taken_for_each_other(envkit, project):
+    done = envkit("lock", project.lock, "--json")
+    assert done.code == 2
+    assert "is a lock" in done.json["error"]["message"]
+    assert envkit("restore", project.spec).code == 2

@@ -117,3 +117,11 @@ def test_shell_is_an_activated_interactive_shell(envkit, environment, shell):
     own = "read" if rc else ""
     assert f"{environment['prefix']}:{environment['toolkit']['path']}:{own}" in done.stdout.replace("\r", "")
     assert done.returncode == 5
+
+
+@pytest.mark.parametrize("shell", ["/bin/csh", "/no/such/shell", "/usr/bin/python3"])
+def test_shell_says_which_shells_it_cannot_start(envkit, environment, shell):
+    done = envkit("shell", NAME, env={"SHELL": shell})
+    assert done.code == 2
+    assert shell in done.err
+    assert "SHELL=/bin/bash" in done.err

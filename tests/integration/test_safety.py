@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_a_closed_terminal_cleans_up_like_ctrl_c(envkit, project, name):
     child.communicate(timeout=30)
 
     assert child.returncode == 130
-    assert list((_home() / "envs").iterdir()) == []
+    assert list((_home() / "envs").glob("*")) == []
 
 
 def test_what_a_killed_replacement_left_is_deleted_by_the_next(envkit, project):
@@ -314,6 +315,86 @@ def test_a_damaged_snapshot_does_not_hide_the_others(envkit, project):
         (folder / f"2026010{number}T000000Z" / "manifest.json").write_bytes(text)
     assert envkit("snapshot", "list", NAME, "--json").json["snapshots"] == []
     assert envkit("info", NAME).code == 0
+
+
+def test_many_prefixes_at_once_are_all_remembered(envkit, project, tmp_path):
+    children = [
+        start(envkit, "create", project.spec, "--no-verify", "--prefix", tmp_path / f"e{number}") for number in range(5)
+    ]
+    for child in children:
+        child.communicate(timeout=120)
+    listed = envkit("list", "--json").json["environments"]
+    assert [item["name"] for item in listed] == [f"e{number}" for number in range(5)]
+
+
+def test_a_failed_create_takes_the_folders_it_made_along(envkit, project, tmp_path):
+    project.source.fail("torch", 404)
+    assert envkit("create", project.spec, "--prefix", tmp_path / "new" / "deep" / "env").code == 5
+    assert not (tmp_path / "new").exists()
+
+
+def test_offline_without_a_lock_asks_nobody(envkit, project):
+    project.lock.unlink()
+    done = envkit("create", project.spec, "--offline", "--json")
+    assert done.code == 5
+    assert "has no lock" in done.json["error"]["message"]
+    project.write_lock(spec_sha256="0" * 64)
+    assert envkit("create", project.spec, "--offline", "--update-lock").code == 5
+    assert project.source.requests == project.default.requests == []
+
+
+def test_an_at_sign_in_a_path_is_no_snapshot(envkit, project, tmp_path):
+    prefix = tmp_path / "me@lab" / "env"
+    assert envkit("create", project.spec, "--no-verify", "--prefix", prefix).code == 0
+    again = envkit("restore", prefix, "--json")
+    assert again.code == 0, again.err
+    assert again.json["created"] is False
+    assert envkit("create", project.spec, "--name", "a@b").code == 2
+    assert envkit("restore", f"{prefix}@2026").code == 9
+
+
+def test_removing_a_broken_environment_lists_the_users_files_too(envkit, project):
+    prefix = Path(envkit("create", project.spec, "--no-verify", "--json").json["environment"]["prefix"])
+    for name in ("work.ipynb", "etc/conda/activate.d/mine.sh", "Scripts/data.csv"):
+        (prefix / name).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / name).touch()
+    (prefix / ".envkit" / "environment.json").write_text("{")
+    asked = envkit("remove", NAME)
+    assert asked.code == 2
+    for name in ("work.ipynb", "mine.sh", "data.csv"):
+        assert name in asked.err
+    assert asked.err.count("no package owns /") == 3
+
+
+def test_what_is_not_known_of_a_broken_environment_is_null(envkit, project):
+    prefix = Path(envkit("create", project.spec, "--no-verify", "--json").json["environment"]["prefix"])
+    (prefix / ".envkit" / "environment.json").write_text("{")
+    found = envkit("list", "--json").json["environments"][0]
+    for key in ("id", "backend", "installer", "engine", "python", "build_cuda", "lock_sha256", "toolkit"):
+        assert found[key] is None, key
+    assert " cpu " not in envkit("list").out
+
+
+def test_a_mistyped_name_is_told_the_nearest(envkit, project):
+    envkit("create", project.spec, "--no-verify")
+    for command in ("restore", "info"):
+        done = envkit(command, NAME[:-1], "--json")
+        assert done.code == 9
+        assert NAME in done.json["error"]["hint"]
+
+
+def test_a_defect_with_json_is_one_object_too(envkit):
+    code = (
+        "import sys\nfrom envkit.operations import environments\n"
+        "def fail(): raise RuntimeError('a defect')\nenvironments.all_environments = fail\n"
+        "from envkit.cli.main import main\nmain(['list', '--json'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert told["error"]["type"] == "Unexpected"
+    assert told["environments"] == []
+    assert "RuntimeError: a defect" in done.stderr
 
 
 def test_make_wheel_gives_the_same_bytes(tmp_path):

@@ -53,19 +53,24 @@ STATES = {
     "unset": {},
     "empty": {"CUDA_HOME": "", "CUDA_PATH": ""},
     "set": {"CUDA_HOME": "/opt/my cuda", "CUDA_PATH": "/x"},
+    "CUDA_HOME alone": {"CUDA_HOME": "/opt/my cuda"},
+    "CUDA_PATH alone": {"CUDA_PATH": "/opt/my cuda"},
+    "the toolkit itself": {"CUDA_HOME": "TOOLKIT", "CUDA_PATH": "TOOLKIT"},
 }
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_activate_switches_and_deactivate_puts_back(envkit, project, tmp_path, shell, state):
+    """EK-C03 in a virtual environment; tests/shells has it, and EK-C01 to C08, for conda's order too."""
     toolkit = _toolkit(tmp_path / "kits" / "cuda-11.3", "11.3.1")
     done = envkit("create", project.spec, "--no-verify", "--toolkit", toolkit, "--json")
     assert done.code == 0, done.err
     prefix = done.json["environment"]["prefix"]
     show = SHOW_FISH if shell == "fish" else SHOW
+    variables = {name: str(toolkit) if value == "TOOLKIT" else value for name, value in STATES[state].items()}
 
-    inside = _in_shell(shell, f"{_activate(shell, prefix)}; {show}; nvcc", STATES[state]).splitlines()
+    inside = _in_shell(shell, f"{_activate(shell, prefix)}; {show}; nvcc", variables).splitlines()
     assert inside[:2] == [str(toolkit)] * 2
     assert inside[2].startswith(f"{toolkit}/bin:{prefix}/bin:")
     assert inside[2].split(":").count(f"{toolkit}/bin") == 1
@@ -73,7 +78,7 @@ def test_activate_switches_and_deactivate_puts_back(envkit, project, tmp_path, s
     around = f"env | sort; echo ---; {_activate(shell, prefix)}; deactivate; env | sort"
     before, after = (
         [line for line in part.splitlines() if not line.startswith(("_=", "SHLVL=", "OLDPWD=", "PWD=", "PS1="))]
-        for part in _in_shell(shell, around, STATES[state]).split("---\n")
+        for part in _in_shell(shell, around, variables).split("---\n")
     )
     assert after == before
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -71,7 +70,7 @@ def test_a_gpu_hidden_by_a_variable_is_told_with_its_value(envkit, stub_environm
     assert done.code == 10
     device = next(layer for layer in done.json["layers"] if layer["layer"] == "device")
     assert device["status"] == "skip"
-    assert re.search(rf"CUDA_VISIBLE_DEVICES='?{re.escape(value)}'?", device["reason"])
+    assert f"CUDA_VISIBLE_DEVICES='{value}'" in device["reason"]
     assert done.json["error"]["type"] == "NotVerifiable"
     said = f"{done.out} {done.err}".lower()
     assert "reinstall" not in said

@@ -104,3 +104,26 @@ def test_empty_folder_keeps_the_folder_and_follows_no_link(tmp_path):
     assert list(folder.iterdir()) == []
     assert (tmp_path / "outside" / "keep").exists()
     fs.empty_folder(tmp_path / "missing")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
+def test_remove_tree_leaves_the_mode_of_what_links_lead_to(tmp_path, monkeypatch):
+    outside = tmp_path / "python3.9"
+    outside.write_text("the base interpreter")
+    outside.chmod(0o755)
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "python").symlink_to(outside)
+    os.link(outside, tmp_path / "env" / "bin" / "copy")
+    refused = []
+    unlink = os.unlink
+
+    def refuse_each_once(path, *args, **kwargs):
+        if os.path.basename(path) not in refused:
+            refused.append(os.path.basename(path))
+            raise PermissionError(13, "Permission denied", path)
+        return unlink(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "unlink", refuse_each_once)
+    fs.remove_tree(tmp_path / "env")
+    assert len(refused) == 2
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o755

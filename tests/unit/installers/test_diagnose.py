@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from envkit.errors import DownloadError, ProgramError, StorageError
@@ -83,6 +85,15 @@ def test_a_hash_mismatch_tells_both_hashes_and_how_well_the_locked_one_is_known(
     assert "single place" in error.why
     known_well = _told(text.replace("torch==1.12.1", "torchvision==0.13.1"), VISION)
     assert "single place" not in known_well.why
+    confirmed = _told(text.replace("torch==1.12.1", "torchvision==0.13.1"), replace(VISION, known="confirmed"))
+    assert "single place" not in confirmed.why
+
+
+def test_words_in_a_builds_log_are_no_network_trouble():
+    failure = _failure(
+        "error: Failed to build `h==1.0`\n  [stdout]\n1502 warnings, proxy objects, certificate.c, 404\n"
+    )
+    assert download_error(failure, (TORCH,), SOURCE, offline=False) is failure
 
 
 def test_offline_names_what_is_missing():
