@@ -111,13 +111,13 @@ def make(
     """Make the environment of ``lock`` at ``prefix``, or find it there; what create and restore share."""
     platform = current_platform()
     check_backend(lock, options)
-    if options.backend == "auto":
-        progress.note("backend: venv, because this version of envkit makes no conda prefixes.")
     check_place(prefix)
     if journal.read(prefix) is None:
         there = _already_there(name, prefix, lock, options, platform)
         if there is not None:
             return CreateResult(there, created=False, verification=None, seconds=seconds)
+    if options.backend == "auto":
+        progress.note("backend: venv, because this version of envkit makes no conda prefixes.")
     check_sources(
         (item.source for item in lock.platforms[platform].packages if item.source),
         lock.path,

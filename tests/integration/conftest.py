@@ -97,6 +97,8 @@ def project(tmp_path, monkeypatch):
     make_wheel(default, "pip", "22.0")
     with serve_index(source) as source_index, serve_index(default) as default_index:
         monkeypatch.setenv("UV_DEFAULT_INDEX", default_index.url)
+        # uv keeps what an address served; the next test's index may get the same port
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / ".uv-cache"))
         monkeypatch.setenv("PIP_INDEX_URL", default_index.url)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
         for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):

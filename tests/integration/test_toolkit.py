@@ -144,11 +144,14 @@ def test_hooks_commands(envkit, project, tmp_path):
     file.unlink()
     assert "missing" in envkit("hooks", "show", NAME).out
     assert envkit("hooks", "install", NAME, "--toolkit", "99.9", "--json").code == 9
-    assert envkit("hooks", "install", NAME, "--json").code == 9  # its lock says: none
+    again = envkit("hooks", "install", NAME, "--json")  # the toolkit that it had
+    assert {item["state"] for item in again.json["hooks"]} == {"current"}
+    assert again.json["environment"]["toolkit"]["path"] == str(new)
     gone = envkit("hooks", "remove", NAME, "--json")
     assert gone.json["hooks"] == []
     assert gone.json["environment"]["toolkit"] is None
     assert "switches no toolkit" in envkit("hooks", "show", NAME).out
+    assert envkit("hooks", "install", NAME, "--json").code == 9  # it has none now, and its lock says: none
     assert envkit("hooks", "show", "nope").code == 9
 
 
