@@ -1,6 +1,6 @@
 """``envkit restore --no-verify`` against uv and against pip, with the same files: paired runs, medians, ratios.
 
-    python benchmarks/restore.py [LOCK] [--rounds 3] [--uv-only]
+    python benchmarks/restore.py [LOCK...] [--rounds 3] [--uv-only]
 
 All wheels of the lock are first put into one folder, and every program gets them from there, so that no network counts.
 The caches of uv (on the same file system as the environments) and of envkit are warm.
@@ -125,26 +125,31 @@ def prepare(folder: Path, lock_path: Path) -> Bench:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("lock", nargs="?", type=Path, default=LOCK)
+    parser.add_argument("locks", nargs="*", type=Path, metavar="LOCK", default=[LOCK])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--uv-only", action="store_true", help="leave pip out, which takes minutes")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="envkit-benchmark-") as folder:
-        bench = prepare(Path(folder), arguments.lock.resolve())
-        size = sum(item.size or 0 for item in bench.packages)
-        print(f"{arguments.lock.name}: {len(bench.packages)} wheels of {size / 1e9:.1f} GB, {arguments.rounds} rounds")
-        print(f"{'envkit restore --no-verify against':<44}{'envkit':>9}{'other':>9}{'ratio':>8}  goal")
-        one, other = bench.paired(bench.envkit, bench.uv, 2 * arguments.rounds + 1)
-        goal = "at most 1.15 times" if size > LARGE_BYTES else f"at most 0.5 s more: {one - other:+.2f} s"
-        _tell("uv venv + uv pip sync", one, other, one / other, goal)
-        if arguments.uv_only:
-            return
-        one, other = bench.paired(bench.envkit, bench.pip, arguments.rounds)
-        _tell("venv + pip install, as they come", one, other, other / one, "at least 20 times faster")
-        one, other = bench.paired(bench.envkit, lambda: bench.pip("--no-compile"), arguments.rounds)
-        _tell("the same, both without bytecode", one, other, other / one, "told")
-        one, other = bench.paired(lambda: bench.envkit(compile_=True), bench.pip, arguments.rounds)
-        _tell("the same, both with bytecode", one, other, other / one, "told")
+    for lock in arguments.locks:
+        with tempfile.TemporaryDirectory(prefix="envkit-benchmark-") as folder:
+            measure(prepare(Path(folder), lock.resolve()), arguments.rounds, uv_only=arguments.uv_only)
+
+
+def measure(bench: Bench, rounds: int, *, uv_only: bool) -> None:
+    """Measure one lock and print its rows."""
+    size = sum(item.size or 0 for item in bench.packages)
+    print(f"{bench.lock.name}: {len(bench.packages)} wheels of {size / 1e9:.1f} GB, {rounds} rounds")
+    print(f"{'envkit restore --no-verify against':<44}{'envkit':>9}{'other':>9}{'ratio':>8}  goal")
+    one, other = bench.paired(bench.envkit, bench.uv, 2 * rounds + 1)
+    goal = "at most 1.15 times" if size > LARGE_BYTES else f"at most 0.5 s more: {one - other:+.2f} s"
+    _tell("uv venv + uv pip sync", one, other, one / other, goal)
+    if uv_only:
+        return
+    one, other = bench.paired(bench.envkit, bench.pip, rounds)
+    _tell("venv + pip install, as they come", one, other, other / one, "at least 20 times faster")
+    one, other = bench.paired(bench.envkit, lambda: bench.pip("--no-compile"), rounds)
+    _tell("the same, both without bytecode", one, other, other / one, "told")
+    one, other = bench.paired(lambda: bench.envkit(compile_=True), bench.pip, rounds)
+    _tell("the same, both with bytecode", one, other, other / one, "told")
 
 
 def _tell(what: str, one: float, other: float, ratio: float, goal: str) -> None:
