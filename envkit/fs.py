@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import stat
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+_TEMPORARY = ".envkit-new"
+"""End of the names of files that are being written."""
+_FLUSH_LIMIT_S = 30.0
+_RETRY_AFTER_S = (0.05, 0.2, 0.5, 1.0)
 
 
 def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -22,7 +30,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """
     import tempfile  # noqa: PLC0415 - reading needs none of it, and start-up counts
 
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_TEMPORARY, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -34,6 +42,88 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)  # noqa: PTH108
         raise
+    sync_folder(path.parent)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Publish ``data`` at ``path`` as ``write_bytes`` does, unless there is something already.
+
+    Of several that try at once one succeeds, on network file systems too, where locks may not work (open(2), O_EXCL).
+
+    Raises:
+        FileExistsError: there is something at ``path``.
+        OSError: the folder is missing or cannot be written.
+    """
+    import tempfile  # noqa: PLC0415 - as above
+
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_TEMPORARY, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # noqa: PTH101 - a string from mkstemp
+        try:
+            os.link(temporary, path)
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EACCES}:
+                raise
+            if path.exists():  # a file system without hard links, such as FAT: no other machine shares it
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+            os.rename(temporary, path)  # noqa: PTH104
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)  # noqa: PTH108
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was renamed, made or removed in a folder last through a loss of power, where the system can."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):  # some file systems sync no folders
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def flush(folder: Path) -> None:
+    """Get what was written below ``folder`` onto its disk, with all else on that disk (syncfs(2)); Linux only.
+
+    Waits half a minute at most: a busy disk would keep the user waiting for what others write.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes  # noqa: PLC0415 - as above
+    import threading  # noqa: PLC0415 - as above
+
+    def _sync() -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                ctypes.CDLL(None).syncfs(handle)
+            finally:
+                os.close(handle)
+
+    thread = threading.Thread(target=_sync, daemon=True)
+    thread.start()
+    thread.join(_FLUSH_LIMIT_S)
+
+
+def sweep_temporaries(folder: Path, names: Iterable[str] = ("",)) -> None:
+    """Remove what a killed process has left of files that it was writing.
+
+    Args:
+        folder: where they were to be.
+        names: how their names begin; whoever sweeps holds the lock under which they are written.
+    """
+    starts = tuple(f".{name}" for name in names)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_TEMPORARY) and entry.name.startswith(starts):
+                os.unlink(entry.path)  # noqa: PTH108 - a string from scandir
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
@@ -61,6 +151,25 @@ def remove_tree(path: Path) -> None:
     Raises:
         OSError: something could not be removed.
     """
+    if path.is_symlink():
+        path.unlink()
+        return
+    for wait_s in _RETRY_AFTER_S:
+        try:
+            _remove_tree(path)
+        except OSError as error:  # noqa: PERF203 - a handful of rounds
+            # an installer that is being killed may still write; a network file system renames what is open
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            time.sleep(wait_s)
+        else:
+            return
+    _remove_tree(path)
+
+
+def _remove_tree(path: Path) -> None:
+    import shutil  # noqa: PLC0415 - as above
+
     top = os.fspath(path)
 
     def _make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
@@ -80,21 +189,22 @@ def remove_tree(path: Path) -> None:
         else:
             function(name)
 
-    import shutil  # noqa: PLC0415 - as above
-
-    if path.is_symlink():
-        path.unlink()
-        return
     shutil.rmtree(path, onerror=_make_writable_and_retry)
 
 
-def empty_folder(path: Path) -> None:
+def empty_folder(path: Path, *, first: str | None = None, last: str | None = None) -> None:
     """Remove what is in a folder, and keep the folder: it is the user's own, or a mount point.
+
+    Args:
+        path: the folder.
+        first: name of what goes before all else.
+        last: name of what goes after all else.
 
     Raises:
         OSError: something could not be removed.
     """
-    for entry in list(path.iterdir()) if path.is_dir() else ():
+    entries = list(path.iterdir()) if path.is_dir() else []
+    for entry in sorted(entries, key=lambda entry: (entry.name == last, entry.name != first)):
         if entry.is_dir() and not entry.is_symlink():
             remove_tree(entry)
         else:

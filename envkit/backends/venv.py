@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import ProgramError, UnfitMachineError
 from envkit.installers.uv import uv_environment, uv_program
 from envkit.model.environment import python_of
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.backends.pythons import Interpreter
 
 _TIMEOUT_S = 300.0
+_UV_OPTIONS = ("--quiet", "--no-project", "--no-config", "--allow-existing")
 _APP_DATA = {"VIRTUALENV_APP_DATA", "VIRTUALENV_OVERRIDE_APP_DATA"}
 
 
 def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
-    """Make a virtual environment in the missing or empty folder ``prefix``; gives its interpreter.
+    """Make a virtual environment in the folder ``prefix``; what is in there stays. Gives its interpreter.
 
     The prompt is the folder's name, worked out at activation. A prompt of our own (``--prompt``) uv writes into its
     scripts unquoted, and a name such as ``$(...)`` would be executed (tried with uv 0.13.9).
@@ -32,7 +34,7 @@ def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
     """
     if engine == "uv":
         process.run(
-            [uv_program(), "venv", "--quiet", "--no-project", "--no-config", "--python", interpreter.path, prefix],
+            [uv_program(), "venv", *_UV_OPTIONS, "--python", interpreter.path, prefix],
             timeout_s=_TIMEOUT_S,
             env=uv_environment(),
         )
@@ -54,14 +56,14 @@ def _by_virtualenv(prefix: Path, interpreter: Interpreter) -> None:
     ``-I`` would help as well, but hides a virtualenv that was installed with envkit by ``pip install --user``.
     """
     unseeded = ("--no-seed", "--no-periodic-update")  # what goes in comes from the lock alone
-    with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
-        settings = Path(folder) / "virtualenv.ini"
+    with scratch_folder() as folder:
+        settings = folder / "virtualenv.ini"
         settings.touch()
         process.run(
             [sys.executable, "-m", "virtualenv", *unseeded, "--python", interpreter.path, prefix],
             timeout_s=_TIMEOUT_S,
             env=virtualenv_environment(settings),
-            cwd=Path(folder),
+            cwd=folder,
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from envkit.cli.options import env_argument, json_option, progress
+from envkit.cli.options import env_argument, json_option, lock_timeout_option, progress
 from envkit.cli.render import emit, table
 
 if TYPE_CHECKING:
@@ -21,25 +21,27 @@ def command() -> None:
 @command.command("install")
 @env_argument
 @click.option("--toolkit", metavar="V|DIR|none", help="Toolkit to switch to, instead of the one that the lock names.")
+@lock_timeout_option
 @json_option
-def install(env: str, *, toolkit: str | None, as_json: bool) -> int:
+def install(env: str, *, toolkit: str | None, lock_timeout: float, as_json: bool) -> int:
     """Write the hooks of an environment again: its toolkit has moved, or another one is wanted."""
     from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415 - start-up counts
 
     with progress(steps=1) as shown:
-        result = reinstall_hooks(env, toolkit, shown)
+        result = reinstall_hooks(env, toolkit, shown, lock_timeout_s=lock_timeout)
     return emit(result, lambda: _lines(result), as_json=as_json)
 
 
 @command.command("remove")
 @env_argument
+@lock_timeout_option
 @json_option
-def remove(env: str, *, as_json: bool) -> int:
+def remove(env: str, *, lock_timeout: float, as_json: bool) -> int:
     """Take the hooks out of an environment; activating it then switches no toolkit."""
     from envkit.operations.hooks import uninstall_hooks  # noqa: PLC0415 - start-up counts
 
     with progress(steps=1) as shown:
-        result = uninstall_hooks(env, shown)
+        result = uninstall_hooks(env, shown, lock_timeout_s=lock_timeout)
     return emit(result, lambda: _lines(result), as_json=as_json)
 
 

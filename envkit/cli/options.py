@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.operations.options import CreateOptions
 
+LOCK_TIMEOUT_S = 1800.0
+"""As long as ``operations.locking`` waits by itself; not imported from there, since help has to be quick."""
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
@@ -75,6 +77,28 @@ def progress(steps: int) -> Iterator[Progress]:
         shown.close()
 
 
+def lock_timeout_option(function: _F) -> _F:
+    """``--lock-timeout``: how long another envkit is waited for."""
+    option = click.option(
+        "--lock-timeout",
+        type=click.FloatRange(min=0),
+        default=LOCK_TIMEOUT_S,
+        metavar="S",
+        help="Seconds to wait for another envkit that works on the same environment. Default: half an hour.",
+    )
+    return option(function)
+
+
+def break_lock_option(function: _F) -> _F:
+    """``--break-lock``: a change by another machine counts as cut off."""
+    option = click.option(
+        "--break-lock",
+        is_flag=True,
+        help="Take a change by another machine for cut off when it shows no sign of life; says whose it was.",
+    )
+    return option(function)
+
+
 _CREATE_OPTIONS = (
     click.option("--name", metavar="N", help="Name of the environment, instead of its version name."),
     click.option(
@@ -100,7 +124,8 @@ _CREATE_OPTIONS = (
     click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing."),
     click.option("--force", is_flag=True, help="Go on although this machine does not fit."),
     click.option("--trust-source", multiple=True, metavar="HOST", help="A source's host that you trust."),
-    click.option("--lock-timeout", type=float, metavar="S", help="Seconds to wait for another envkit."),
+    lock_timeout_option,
+    break_lock_option,
 )
 
 
@@ -118,7 +143,6 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
         UsageError: a folder that is none, or a --cuda that is no version.
     """
     from envkit.operations.environments import prefix_at, prefix_from  # noqa: PLC0415 - start-up counts
-    from envkit.operations.locking import LOCK_TIMEOUT_S  # noqa: PLC0415
     from envkit.operations.options import CreateOptions  # noqa: PLC0415
 
     wheelhouse, cuda = values["wheelhouse"], values["cuda"]
@@ -143,5 +167,6 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
         force=values["force"],
         trusted_hosts=tuple(values["trust_source"]),
         confirm=confirmer(yes=values["yes"]),
-        lock_timeout_s=LOCK_TIMEOUT_S if values["lock_timeout"] is None else values["lock_timeout"],
+        lock_timeout_s=values["lock_timeout"],
+        break_lock=values["break_lock"],
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from envkit.cli.options import env_argument, json_option, progress
+from envkit.cli.options import env_argument, json_option, lock_timeout_option, progress
 from envkit.cli.render import emit
 
 if TYPE_CHECKING:
@@ -21,14 +21,15 @@ def command() -> None:
 
 @command.command("take")
 @env_argument
+@lock_timeout_option
 @json_option
-def take(env: str, *, as_json: bool) -> int:
+def take(env: str, *, lock_timeout: float, as_json: bool) -> int:
     """Verify an environment (level device) and, when that succeeds, take a snapshot."""
     from envkit.cli.texts import verify_lines  # noqa: PLC0415 - start-up counts
     from envkit.operations.verify import verify  # noqa: PLC0415
 
     with progress(steps=2) as shown:
-        result = verify(env, level="device", progress=shown)
+        result = verify(env, level="device", progress=shown, lock_timeout_s=lock_timeout)
     return emit(result, lambda: verify_lines(result), as_json=as_json)
 
 

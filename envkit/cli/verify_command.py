@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.options import env_argument, json_option, progress
+from envkit.cli.options import env_argument, json_option, lock_timeout_option, progress
 from envkit.cli.render import emit
 
 
@@ -16,8 +16,9 @@ from envkit.cli.render import emit
     default="device",
     help="import: it loads. device (default): it computes on the GPU, or on the CPU for a CPU build.",
 )
+@lock_timeout_option
 @json_option
-def command(env: str, *, level: str, as_json: bool) -> int:
+def command(env: str, *, level: str, lock_timeout: float, as_json: bool) -> int:
     """Prove that an environment computes, layer by layer: import, device, compute, memory.
 
     Success is written down as a snapshot. Exit status: 0 verified (or level import passed), 6 something is broken,
@@ -27,5 +28,7 @@ def command(env: str, *, level: str, as_json: bool) -> int:
     from envkit.operations.verify import verify  # noqa: PLC0415
 
     with progress(steps=2) as shown:
-        result = verify(env, level="import" if level == "import" else "device", progress=shown)
+        result = verify(
+            env, level="import" if level == "import" else "device", progress=shown, lock_timeout_s=lock_timeout
+        )
     return emit(result, lambda: verify_lines(result), as_json=as_json)

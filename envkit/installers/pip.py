@@ -7,7 +7,6 @@ for it; from the user's default index. No call knows two of these places, so no 
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from envkit.installers.indexes import (
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 from envkit.installers.uv_settings import read_uv_settings
 from envkit.model.addresses import redacted
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,8 +119,8 @@ def install(
         ProgramError: the engine failed otherwise.
     """
     for group in _groups(packages, files, for_uv(config) if engine == "uv" else config):
-        with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
-            requirements = Path(folder) / "requirements.txt"
+        with scratch_folder() as folder:
+            requirements = folder / "requirements.txt"
             lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
             requirements.write_text("".join(lines), encoding="utf-8")
             if engine == "uv":

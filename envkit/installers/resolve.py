@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -31,9 +29,11 @@ from envkit.installers.uv import uv_environment, uv_program
 from envkit.installers.uv_settings import UvSettings, read_uv_settings
 from envkit.model.addresses import redacted
 from envkit.model.lock import LockedPackage
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from envkit.installers.indexes import PipConfig
     from envkit.model.spec import Spec
@@ -112,12 +112,12 @@ class _Question:
         """The answer."""
         spec, config = self.spec, self.config
         needs_router = bool(spec.sources or (config.extra_index_urls and not config.no_index))
-        with tempfile.TemporaryDirectory(prefix="envkit-lock-") as folder:
+        with scratch_folder() as folder:
             if not needs_router:
-                return self._locked(self._compile(Path(folder), None), None)
+                return self._locked(self._compile(folder, None), None)
             with Router(spec, self.platform, config, self.past_extra) as router:
                 try:
-                    entries = self._compile(Path(folder), router)
+                    entries = self._compile(folder, router)
                 except (ResolutionError, DownloadError):
                     router.check()  # what this finds is why uv found nothing
                     raise

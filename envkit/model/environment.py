@@ -12,6 +12,8 @@ from envkit.model.jsontext import JsonObject
 from envkit.model.toolkit import Toolkit
 
 SCHEMA = 1
+RECORD = ".envkit/environment.json"
+"""Where an environment's record lies, in its prefix."""
 PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 """A venv's interpreter, in its prefix."""
 State = Literal["complete", "incomplete", "broken"]

@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, Any
 from envkit import paths
 from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
 from envkit.operations import journal
-from envkit.operations.build import (
-    Plan,
-    Seconds,
-    build,
-    check_backend,
-    check_place,
-    make_plan,
-    name_and_prefix,
-    put_back,
-)
+from envkit.operations.build import build, put_back
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
 from envkit.operations.locking import prefix_lock
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_of, own_lock
+from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
+from envkit.operations.recovery import recover, undo
 from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
 from envkit.operations.toolkits import toolkit_for
 from envkit.operations.trust import check_sources
@@ -37,6 +30,7 @@ if TYPE_CHECKING:
     from envkit.model.environment import Environment
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
+    from envkit.operations.journal import Journal
     from envkit.operations.options import CreateOptions
 
 
@@ -129,9 +123,8 @@ def make(
     plan = make_plan(name, prefix, lock, platform, options, progress, seconds)
     if options.dry_run:
         return CreateResult(None, created=False, verification=None, seconds=seconds, plan=plan)
-    with prefix_lock(prefix, "create", progress, timeout_s=options.lock_timeout_s):
-        if journal.recover(prefix):
-            progress.note(f"Cleaned up what an earlier, interrupted envkit left at {prefix}.")
+    with prefix_lock(prefix, "create", progress, timeout_s=options.lock_timeout_s, break_lock=options.break_lock):
+        recover(prefix, progress, timeout_s=options.lock_timeout_s, break_lock=options.break_lock)
         check_place(prefix)
         there = _already_there(name, prefix, lock, options, platform)
         if there is not None:
@@ -200,8 +193,8 @@ def _free_name(name: str) -> str:
 
 def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> CreateResult:
     replaced = read_environment(plan.prefix)
-    environment = build(plan, progress, seconds, replaced=replaced)
-    with _replacement(plan.prefix, progress, is_one=replaced is not None):
+    environment, pending = build(plan, progress, seconds, replaced=replaced)
+    with _replacement(pending if replaced is not None else None, progress):
         verification = None
         if plan.options.verify:
             verification = verify_environment(environment, level="device", progress=progress)
@@ -219,9 +212,8 @@ def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> Creat
 
 
 @contextmanager
-def _replacement(prefix: Path, progress: Progress, *, is_one: bool) -> Iterator[None]:
+def _replacement(pending: Journal | None, progress: Progress) -> Iterator[None]:
     """The old environment comes back when the block fails, and goes when it succeeds."""
-    pending = journal.read(prefix) if is_one else None
     if pending is None:
         yield
         return
@@ -230,8 +222,8 @@ def _replacement(prefix: Path, progress: Progress, *, is_one: bool) -> Iterator[
     except BaseException:
         put_back(pending, progress)
         raise
-    journal.begin(prefix, "discard", pending.aside)
+    pending = journal.enter(pending, "discard")
     try:
-        journal.recover(prefix)
+        undo(pending)
     except (OSError, KeyboardInterrupt):  # the new one stands; the rest is for the next envkit
-        progress.note(f"The replaced environment is not quite deleted yet: {pending.aside}.")
+        progress.note(f"The replaced environment is not quite deleted yet: {pending.old}.")

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from envkit import fs, paths
 from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
-from envkit.model.environment import PYTHON, Environment, parse_record, unreadable
+from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
+from envkit.model.progress import Silent
 from envkit.operations import journal
-from envkit.operations.locking import list_lock
+from envkit.operations.locking import list_lock, prefix_lock
+from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-RECORD = ".envkit/environment.json"
+    from envkit.model.progress import Progress
 
 
 def all_environments() -> tuple[Environment, ...]:
@@ -42,11 +44,13 @@ def all_environments() -> tuple[Environment, ...]:
 
 def read_environment(prefix: Path) -> Environment | None:
     """The environment at ``prefix`` with its state, or None where there is none."""
-    pending = journal.read(prefix)
-    if pending is None or pending.operation == "discard":
+    try:
+        pending = journal.read(prefix)
+    except InvalidFileError as error:
+        return unreadable(prefix, "incomplete", error.message)
+    if pending is None or not has_begun(pending):
         return _recorded(prefix)
-    doing = "removal" if pending.operation == "remove" else "creation"
-    return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
+    return unreadable(prefix, "incomplete", describe(pending))
 
 
 def _recorded(prefix: Path) -> Environment | None:
@@ -61,7 +65,7 @@ def _recorded(prefix: Path) -> Environment | None:
     try:
         environment = parse_record(text, prefix)
     except InvalidFileError as error:
-        return unreadable(prefix, "broken", error.message)
+        return unreadable(prefix, "broken", f"{error.message} {error.hint or ''}".strip())
     problem = _problem_of(environment)
     if problem is None:
         return environment
@@ -73,7 +77,10 @@ def _problem_of(environment: Environment) -> str | None:
     """Why a recorded environment cannot be used, as far as a few looks at its folder tell."""
     prefix, recorded = os.fspath(environment.prefix), environment.recorded_prefix
     if recorded != prefix and os.path.realpath(recorded) != os.path.realpath(prefix):
-        return f"It was made at {recorded} and has been moved or copied; environments cannot be moved."
+        return (
+            f"It was made at {recorded} and has been moved or copied, and its programs hold that path. "
+            "Move it back, or make it again here."
+        )
     if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
         return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
@@ -105,22 +112,34 @@ def find_environment(env: str) -> Environment:
     raise NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
 
 
-def usable_environment(env: str) -> Environment:
-    """``find_environment``, but complete.
+def usable_environment(env: str, progress: Progress | None = None) -> Environment:
+    """``find_environment``, but complete; one whose replacement was cut off is put back.
 
     Raises:
-        EnvkitError: its creation was cut off, or it is broken; says what to do.
+        EnvkitError: its creation was cut off or is under way, or it is broken; says what to do.
     """
     environment = find_environment(env)
+    if environment.state == "incomplete":
+        put_back(environment.prefix, progress if progress is not None else Silent())
+        environment = find_environment(env)
     if environment.state == "complete":
         return environment
     raise EnvironmentStateError(
         f"{environment.name} is {environment.state}.",
         why=environment.problem,
-        hint=f"Run the `envkit create` that was to make it again, or `envkit remove {env} --yes`."
+        hint=f"Wait until that is done, or run the `envkit create` that was to make it again; `envkit remove {env}` "
+        "takes it away."
         if environment.state == "incomplete"
-        else f"Make it again: `envkit restore {env} --replace` from a snapshot, or `envkit create SPEC --replace`.",
+        else f"Make it again: `envkit restore {env} --replace`, or `envkit create SPEC --replace`.",
     )
+
+
+def put_back(prefix: Path, progress: Progress) -> None:
+    """Bring back an environment whose replacement was cut off, if nobody is at it."""
+    pending = journal.read(prefix)
+    if pending is not None and gives_back(pending) and pending.owner.liveness() == "dead":
+        with prefix_lock(prefix, "recover", progress):
+            recover(prefix, progress)
 
 
 class EnvironmentStateError(EnvkitError):
@@ -209,4 +228,5 @@ def forget(prefix: Path) -> None:
 
 def _write_prefixes(prefixes: list[Path]) -> None:
     paths.data_home().mkdir(parents=True, exist_ok=True)
+    fs.sweep_temporaries(paths.data_home(), ["prefixes.txt."])
     fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))

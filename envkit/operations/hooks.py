@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks
 from envkit.errors import NotFoundError
 from envkit.operations.environments import usable_environment, write_record
-from envkit.operations.locking import prefix_lock
+from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.toolkits import toolkit_for
 
@@ -56,7 +56,9 @@ def show_hooks(env: str) -> HooksResult:
     return HooksResult(environment, _states(environment))
 
 
-def reinstall_hooks(env: str, toolkit: str | None, progress: Progress) -> HooksResult:
+def reinstall_hooks(
+    env: str, toolkit: str | None, progress: Progress, *, lock_timeout_s: float = LOCK_TIMEOUT_S
+) -> HooksResult:
     """Write the hooks of an environment again.
 
     They switch to the toolkit that is asked for, or the recorded one while it is there, or one that its lock names.
@@ -64,7 +66,7 @@ def reinstall_hooks(env: str, toolkit: str | None, progress: Progress) -> HooksR
     Raises:
         NotFoundError: there is no such environment, or no such toolkit on this machine.
     """
-    environment = usable_environment(env)
+    environment = usable_environment(env, progress)
     recorded = environment.toolkit
     if toolkit is None and recorded is not None and recorded.path.is_dir():
         found: Toolkit | None = recorded
@@ -76,21 +78,24 @@ def reinstall_hooks(env: str, toolkit: str | None, progress: Progress) -> HooksR
             why="Its lock names none, or the one it names is not on this machine.",
             hint="Name one: --toolkit V or --toolkit DIR.",
         )
-    return _rewrite(environment, found, progress)
+    return _rewrite(environment, found, progress, lock_timeout_s)
 
 
-def uninstall_hooks(env: str, progress: Progress) -> HooksResult:
+def uninstall_hooks(env: str, progress: Progress, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> HooksResult:
     """Take the hooks out of an environment: its activation switches no toolkit any more.
 
     Raises:
         NotFoundError: there is no such environment.
     """
-    return _rewrite(usable_environment(env), None, progress)
+    return _rewrite(usable_environment(env, progress), None, progress, lock_timeout_s)
 
 
-def _rewrite(environment: Environment, toolkit: Toolkit | None, progress: Progress) -> HooksResult:
+def _rewrite(
+    environment: Environment, toolkit: Toolkit | None, progress: Progress, lock_timeout_s: float
+) -> HooksResult:
     prefix: Path = environment.prefix
-    with prefix_lock(prefix, "hooks", progress):
+    with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
+        environment = usable_environment(str(prefix), progress)  # it may have been replaced or removed meanwhile
         if toolkit is None:
             remove_hooks(prefix)
         else:

@@ -1,6 +1,8 @@
 """Journals: a file beside a prefix that says what is done to it, so that a killed change is recognised and undone.
 
-A journal lies beside its prefix, ``.NAME.envkit-journal.json``, and is written before anything else is touched.
+A journal lies beside its prefix, ``.NAME.envkit-journal.json``, and is written before anything else is touched. Only
+one can be there: where locks do not work, or two users have two lock folders, it is the journal that excludes the
+second. While its writer lives, the file's modification time is renewed: the heartbeat that other machines can see.
 """
 
 from __future__ import annotations
@@ -8,19 +10,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
-import sys
-from dataclasses import dataclass
+import secrets
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from envkit import fs
-from envkit.errors import BusyError
+from envkit.errors import BusyError, InvalidFileError, StorageError
 from envkit.operations import clock
+from envkit.owner import Owner
 
+SCHEMA = 1
+HEARTBEAT_S = 5.0
+"""Seconds between two renewals of a journal's modification time."""
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
-Operation = Literal["create", "remove", "discard"]
-"""``discard``: the new environment stands, only what it replaced is still to be deleted."""
+MARKER = ".envkit/creating"
+"""In a prefix that is being made: the token of the journal, so that nobody else's folder is taken for it."""
+
+Operation = Literal["create", "replace", "discard", "remove", "add", "damaged"]
+"""``discard``: the new environment stands, only what it replaced is still to be deleted. ``damaged``: the journal
+cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +40,43 @@ class Journal:
     Attributes:
         prefix: the folder that is changed.
         operation: what is done to it.
-        host, pid, process_started: who does it; the start is in clock ticks since boot, None where it is not told.
+        owner: the process that does it.
         started_at: UTC.
-        aside: where the old prefix waits while a new one is built, or while it is deleted.
+        token: 8 hexadecimal digits, drawn for this change; in the names of what lies beside the prefix meanwhile.
         was_there: whether the prefix was an empty folder before, which has to stay.
+        made_folders: parents of the prefix that were made for it, innermost first.
     """
 
     prefix: Path
     operation: Operation
-    host: str
-    pid: int
-    process_started: int | None
+    owner: Owner
     started_at: str
-    aside: Path | None = None
+    token: str
     was_there: bool = False
+    made_folders: tuple[Path, ...] = ()
 
     @property
-    def owner(self) -> str:
-        """Who does it, for people."""
-        return f"process {self.pid} on {self.host}, since {self.started_at}"
+    def path(self) -> Path:
+        """The journal's own file."""
+        return journal_path(self.prefix)
 
-    def is_elsewhere(self) -> bool:
-        """Whether another host wrote it, where no process can be looked for."""
-        return self.host != platform.node()
+    @property
+    def old(self) -> Path:
+        """Where the environment that is replaced waits while the new one is made."""
+        return self.prefix.with_name(f".{self.prefix.name}.envkit-old-{self.token}")
 
-    def is_alive(self) -> bool:
-        """Whether the process that wrote it still runs on this host."""
-        if self.pid <= 0 or self.pid > _LARGEST_PID:
-            return False
-        return _runs(self.pid) and self.process_started in {None, _process_start(self.pid)}
+    @property
+    def gone(self) -> Path:
+        """Where the prefix is deleted, out of the way."""
+        return self.prefix.with_name(f".{self.prefix.name}.envkit-gone-{self.token}")
+
+    def last_sign_of_life(self) -> int | None:
+        """When the writer last renewed the journal, in ns of its file system's clock; None when it is gone."""
+        try:
+            with self.path.open("rb") as file:  # opening makes a network file system ask its server
+                return os.fstat(file.fileno()).st_mtime_ns
+        except OSError:
+            return None
 
 
 def journal_path(prefix: Path) -> Path:
@@ -73,122 +91,145 @@ def prefix_of(journal: str) -> str | None:
     return None
 
 
-def begin(prefix: Path, operation: Operation, aside: Path | None = None) -> Journal:
-    """Write the journal of a change that starts now, or that enters another phase."""
-    pid = os.getpid()
-    was_there = operation == "create" and aside is None and prefix.is_dir()
+def begin(prefix: Path, operation: Operation, *, made_folders: tuple[Path, ...] = ()) -> Journal:
+    """Write the journal of a change that starts now.
+
+    Raises:
+        BusyError: there is a journal already: another change has begun.
+    """
+    was_there = operation == "create" and prefix.is_dir()
     journal = Journal(
-        prefix, operation, platform.node(), pid, _process_start(pid), clock.now(), aside, was_there=was_there
+        prefix,
+        operation,
+        Owner.here(),
+        clock.now(),
+        secrets.token_hex(4),
+        was_there=was_there,
+        made_folders=made_folders,
     )
-    content = {
-        "schema": 1,
-        "operation": operation,
-        "host": journal.host,
-        "pid": journal.pid,
-        "process_started": journal.process_started,
-        "started_at": journal.started_at,
-        "aside": None if aside is None else str(aside),
-        "was_there": was_there,
-    }
-    fs.write_json(journal_path(prefix), content)
+    try:
+        fs.write_new(journal.path, _text(journal).encode())
+    except FileExistsError:
+        other = read(prefix)
+        if other is None and journal.path.exists():
+            raise StorageError.cannot_write(journal.path, why="Something that is no file is in the way.") from None
+        raise BusyError(
+            f"{prefix} is being changed{f' by {other.owner}' if other is not None else ''}.",
+            hint="Wait until it is done, or stop it.",
+        ) from None
+    _start_heart(journal)
     return journal
 
 
-def end(prefix: Path) -> None:
-    """The change is done, or undone."""
-    journal_path(prefix).unlink(missing_ok=True)
+def enter(journal: Journal, operation: Operation) -> Journal:
+    """Write down that a change has come to another phase.
+
+    Raises:
+        BusyError: the journal is not ours any more.
+    """
+    _check_ours(journal)
+    changed = replace(journal, operation=operation)
+    fs.write_text(journal.path, _text(changed))
+    return changed
+
+
+def end(journal: Journal) -> None:
+    """The change is done, or undone.
+
+    Raises:
+        BusyError: the journal is not ours any more.
+    """
+    _stop_heart(journal)
+    _check_ours(journal)
+    journal.path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (journal.prefix / MARKER).unlink()
+    fs.sweep_temporaries(journal.path.parent, [f"{journal.path.name}."])
+    fs.sync_folder(journal.path.parent)
 
 
 def read(prefix: Path) -> Journal | None:
-    """The journal of ``prefix``, or None when nothing is under way; a damaged one is a creation that was cut off."""
+    """The journal of ``prefix``, or None when nothing is under way.
+
+    Raises:
+        InvalidFileError: a newer envkit has written it.
+    """
     path = journal_path(prefix)
     if not os.path.isfile(path):  # noqa: PTH113 - false also for a name that no file system takes
         return None
     content: object = None
-    with contextlib.suppress(OSError, ValueError, RecursionError):
+    try:
         content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:  # ended at this very moment
+        return None
+    except (OSError, ValueError, RecursionError):
+        pass
     facts: dict[str, Any] = content if isinstance(content, dict) else {}
-    operation = facts.get("operation")
-    pid, started, aside = facts.get("pid"), facts.get("process_started"), facts.get("aside")
+    schema, operation, token = facts.get("schema"), facts.get("operation"), facts.get("token")
+    if type(schema) is int and schema > SCHEMA:
+        raise InvalidFileError(
+            str(path), f"the journal has schema {schema}, this envkit reads up to {SCHEMA}.", hint="Update envkit."
+        )
+    if operation not in get_args(Operation) or not isinstance(token, str) or not _is_token(token):
+        operation, token = "damaged", ""
+    folders = facts.get("made_folders")
+    made = tuple(Path(item) for item in folders if isinstance(item, str)) if isinstance(folders, list) else ()
     return Journal(
         prefix,
-        operation if operation in {"remove", "discard"} else "create",
-        str(facts.get("host") or platform.node()),
-        pid if type(pid) is int else 0,
-        started if type(started) is int else None,
+        cast("Operation", operation),
+        Owner.from_json(facts),
         str(facts.get("started_at") or "an unknown time"),
-        Path(aside) if isinstance(aside, str) and Path(aside).parent == prefix.parent else None,
+        token,
         was_there=facts.get("was_there") is True,
+        made_folders=tuple(folder for folder in made if folder in prefix.parents),
     )
 
 
-def recover(prefix: Path) -> bool:
-    """Undo a change that was cut off; whether there was one. The caller holds the prefix's lock.
+def _is_token(text: str) -> bool:
+    return len(text) == 8 and set(text) <= set("0123456789abcdef")  # noqa: PLR2004 - as many as are drawn
 
-    Raises:
-        BusyError: the change may still be going on, on another host.
-    """
-    journal = read(prefix)
-    if journal is None:
-        return False
-    if journal.is_elsewhere():
+
+def _text(journal: Journal) -> str:
+    content = {
+        "schema": SCHEMA,
+        "operation": journal.operation,
+        **journal.owner.to_json(),
+        "started_at": journal.started_at,
+        "heartbeat_s": HEARTBEAT_S,
+        "token": journal.token,
+        "was_there": journal.was_there,
+        "made_folders": [str(folder) for folder in journal.made_folders],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=True) + "\n"
+
+
+def _check_ours(journal: Journal) -> None:
+    there = read(journal.prefix)
+    if there is None or there.token != journal.token:
         raise BusyError(
-            f"{prefix} is being changed from another machine: {journal.owner}.",
-            why=f"Whether a process on {journal.host} still runs cannot be told from {platform.node()}.",
-            hint=f"If it has died, remove {journal_path(prefix)} and run again.",
+            f"Another envkit has taken over {journal.prefix} meanwhile.",
+            why=f"It was told to, by --break-lock{'' if there is None else f': {there.owner}'}.",
+            hint=f"`envkit list` shows what is there now, `envkit verify {journal.prefix}` whether it works.",
         )
-    if journal.pid != os.getpid() and journal.is_alive():
-        raise BusyError(f"{prefix} is being changed by {journal.owner}.", hint="Wait until it is done, or stop it.")
-    undo(journal)
-    return journal.operation != "discard"
 
 
-def undo(journal: Journal) -> None:
-    """Put things back as they were before a creation, or finish a removal."""
-    prefix, aside = journal.prefix, journal.aside
-    if journal.operation in {"remove", "discard"}:
-        if aside is not None and aside.exists():
-            fs.remove_tree(aside)
-        elif aside is None and journal.operation == "remove":
-            fs.empty_folder(prefix)
-    elif aside is None:
-        if journal.was_there:
-            fs.empty_folder(prefix)
-        elif prefix.exists() or prefix.is_symlink():
-            fs.remove_tree(prefix)
-    elif aside.exists():
-        if prefix.exists():
-            fs.remove_tree(prefix)
-        aside.rename(prefix)
-    end(prefix)
+_hearts: dict[str, threading.Event] = {}
 
 
-_LARGEST_PID = 2**22
-"""The largest process id that Linux gives (proc(5), pid_max); macOS's and Windows' are smaller in practice."""
+def _start_heart(journal: Journal) -> None:
+    """Renew the journal's modification time until it ends; the thread does nothing else, so that forking is safe."""
+    stop = _hearts[journal.token] = threading.Event()
+    path = os.fspath(journal.path)
+
+    def _beat() -> None:
+        while not stop.wait(HEARTBEAT_S):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    threading.Thread(target=_beat, name="envkit heartbeat", daemon=True).start()
 
 
-def _runs(pid: int) -> bool:
-    """Whether there is a process of that number on this host."""
-    if sys.platform == "win32":  # os.kill(pid, 0) would be Ctrl-C there
-        import ctypes  # noqa: PLC0415 - Windows only
-
-        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
-        if handle:
-            ctypes.windll.kernel32.CloseHandle(handle)
-        return bool(handle)
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except OSError:  # no such process
-        return False
-    return True
-
-
-def _process_start(pid: int) -> int | None:
-    """Start of a process, in clock ticks since boot (proc(5), field 22 of ``stat``); None without /proc."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(stat.rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
+def _stop_heart(journal: Journal) -> None:
+    stop = _hearts.pop(journal.token, None)
+    if stop is not None:
+        stop.set()

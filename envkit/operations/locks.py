@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit.errors import DownloadError, StaleLockError
 from envkit.operations.specs import SpecFile, read_lock
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.operations.options import CreateOptions
@@ -54,8 +55,8 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
         progress=progress,
     )
     if options.dry_run:
-        with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
-            return make(output=Path(folder) / "dry-run.lock.yaml").lock
+        with scratch_folder() as folder:
+            return make(output=folder / "dry-run.lock.yaml").lock
     return make(output=existing or _writable(found)).lock
 
 

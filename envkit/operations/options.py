@@ -34,6 +34,7 @@ class CreateOptions:
         trusted_hosts: sources' hosts that the user has confirmed.
         confirm: asks the user; answers no where nobody can be asked.
         lock_timeout_s: how long another envkit is waited for.
+        break_lock: a change by another machine that shows no sign of life counts as cut off.
     """
 
     name: str | None = None
@@ -54,3 +55,4 @@ class CreateOptions:
     trusted_hosts: tuple[str, ...] = ()
     confirm: Callable[[str], bool] = lambda _question: False
     lock_timeout_s: float = LOCK_TIMEOUT_S
+    break_lock: bool = False

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import errno
-import secrets
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs
-from envkit.errors import NotFoundError, UsageError
+from envkit.errors import BusyError, NotFoundError, StorageError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
 from envkit.operations.environments import find_environment, forget, read_environment
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import OWN_FILES
+from envkit.operations.recovery import recover, undo
 from envkit.operations.snapshot import list_snapshots
+from envkit.probes.processes import processes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from envkit.model.environment import Environment
     from envkit.model.progress import Progress
 
 _SHOWN = 20
@@ -45,7 +49,12 @@ class RemoveResult:
 
 
 def remove(
-    env: str, *, confirm: Callable[[str], bool], progress: Progress, lock_timeout_s: float = LOCK_TIMEOUT_S
+    env: str,
+    *,
+    confirm: Callable[[str], bool],
+    progress: Progress,
+    lock_timeout_s: float = LOCK_TIMEOUT_S,
+    break_lock: bool = False,
 ) -> RemoveResult:
     """Remove an environment, an incomplete or broken one too.
 
@@ -54,6 +63,7 @@ def remove(
         confirm: asked once, with the files that no package owns; the answer no leaves everything.
         progress: told what happens.
         lock_timeout_s: how long another envkit is waited for.
+        break_lock: whether a change by another machine that shows no sign of life counts as cut off.
 
     Raises:
         NotFoundError: there is no such environment.
@@ -62,41 +72,70 @@ def remove(
     """
     environment = find_environment(env)
     prefix, snapshots = environment.prefix, len(list_snapshots(env))
-    foreign = [] if environment.state == "incomplete" else unowned_files(prefix, OWN_FILES)
-    for path in foreign[:_SHOWN]:
-        progress.note(f"no package owns {path}")
-    if len(foreign) > _SHOWN:
-        progress.note(f"... and {len(foreign) - _SHOWN} more files that no package owns")
-    with_them = f" and {len(foreign)} files of your own in it" if foreign else ""
-    if not confirm(f"Remove {prefix}{with_them}?"):
-        raise UsageError(
-            f"{environment.name} was not removed: it was not confirmed.",
-            why=f"It holds {len(foreign)} files that no package owns." if foreign else None,
-            hint="Confirm with --yes.",
-        )
-    with prefix_lock(prefix, "remove", progress, timeout_s=lock_timeout_s):
-        journal.recover(prefix)
-        if read_environment(prefix) is None and environment.state != "incomplete":
+
+    def _alone() -> AbstractContextManager[None]:
+        return prefix_lock(prefix, "remove", progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+
+    if environment.state == "incomplete":
+        with _alone():
+            recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        found = read_environment(prefix)
+        if found is None:  # what a creation or a removal had left, and that is gone now
+            forget(prefix)
+            return RemoveResult(prefix, snapshots, "")
+        environment = found
+    _confirm(environment, confirm, progress)
+    with _alone():
+        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        found = read_environment(prefix)
+        if found is None:
             raise NotFoundError(f"{environment.name} has been removed meanwhile.")
+        if found.id != environment.id:
+            raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
         _delete(prefix)
         forget(prefix)
     return RemoveResult(prefix, snapshots, environment.spec)
 
 
+def _confirm(environment: Environment, confirm: Callable[[str], bool], progress: Progress) -> None:
+    """Show what would be lost, and who uses it, and have it confirmed."""
+    prefix = environment.prefix
+    foreign = unowned_files(prefix, OWN_FILES)
+    for path in foreign[:_SHOWN]:
+        progress.note(f"no package owns {path}")
+    if len(foreign) > _SHOWN:
+        progress.note(f"... and {len(foreign) - _SHOWN} more files that no package owns")
+    users = processes_in(prefix)
+    if users:
+        progress.note(f"in use by {', '.join(map(str, users))}")
+    with_them = f" and {len(foreign)} files of your own in it" if foreign else ""
+    in_use = ", which running programs use" if users else ""
+    if not confirm(f"Remove {prefix}{with_them}{in_use}?"):
+        raise UsageError(
+            f"{environment.name} was not removed: it was not confirmed.",
+            why=f"It holds {len(foreign)} files that no package owns." if foreign else None,
+            hint="Confirm with --yes.",
+        )
+
+
 def _delete(prefix: Path) -> None:
     """Move the prefix aside in one step, so that there is never half an environment, then delete it."""
-    if not prefix.exists():
-        return
-    aside = prefix.with_name(f".{prefix.name}.envkit-gone-{secrets.token_hex(4)}")
-    journal.begin(prefix, "remove", aside)
+    pending = journal.begin(prefix, "remove")
     try:
-        prefix.rename(aside)
+        prefix.rename(pending.gone)
     except OSError as error:
         if error.errno not in {errno.EBUSY, errno.EXDEV}:
-            journal.end(prefix)
+            journal.end(pending)
             raise
-        journal.begin(prefix, "remove")  # a mount point: the folder stays, what is in it goes
-        fs.empty_folder(prefix)
+        pending = journal.enter(replace(pending, was_there=True), "remove")  # a mount point: the folder itself stays
     else:
-        fs.remove_tree(aside)
-    journal.end(prefix)
+        fs.sync_folder(prefix.parent)
+    try:
+        undo(pending)
+    except OSError as error:
+        raise StorageError(
+            f"{prefix.name} is removed, but not all of its files could be deleted yet.",
+            why=f"{error.strerror}: {error.filename}",
+            hint=f"A program may still have them open. The rest lies in {pending.gone}; "
+            f"`envkit remove {shlex.quote(str(prefix))}` deletes it.",
+        ) from error

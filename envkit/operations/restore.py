@@ -6,11 +6,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from envkit.errors import ExistsError, NotFoundError, UsageError
-from envkit.operations.build import Seconds, name_and_prefix
+from envkit.errors import ExistsError, InvalidFileError, NotFoundError, UsageError
 from envkit.operations.create import CreateResult, check_platform, make
-from envkit.operations.environments import find_environment, is_path, prefix_from
+from envkit.operations.environments import (
+    EnvironmentStateError,
+    find_environment,
+    is_path,
+    prefix_from,
+    put_back,
+    read_environment,
+)
 from envkit.operations.own_files import drift_of, own_lock
+from envkit.operations.plan import Seconds, name_and_prefix
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
 from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
 from envkit.probes.host import current_platform
@@ -19,6 +26,7 @@ from envkit.probes.nvidia_smi import query_gpus
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from envkit.model.environment import Environment
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.snapshot import Snapshot
@@ -59,7 +67,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     """
     seconds = Seconds()
     progress.step("lock")
-    origin = _origin(what)
+    origin = _origin(what, progress)
     platform = current_platform()
     check_platform(origin.lock, platform)
     _tell_drift(origin, progress)
@@ -78,7 +86,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     return result
 
 
-def _origin(what: str) -> _Origin:
+def _origin(what: str, progress: Progress) -> _Origin:
     path = prefix_from(what)
     if what.endswith((".yaml", ".yml")) or (is_path(what) and path.exists() and not path.is_dir()):
         found = read_spec_or_lock(path, what)
@@ -94,12 +102,28 @@ def _origin(what: str) -> _Origin:
         if at and env and not is_path(snapshot_id):
             return _of_snapshot(find_snapshot(env, snapshot_id))
         return _of_snapshot(find_snapshot(what))
-    if environment.state == "complete":
-        return _Origin(
-            own_lock(environment), environment.name, environment.prefix, is_there=True, python=environment.python
-        )
-    origin = _of_snapshot(find_snapshot(what))
-    return replace(origin, prefix=environment.prefix)
+    return _of_environment(environment, progress)
+
+
+def _of_environment(environment: Environment, progress: Progress) -> _Origin:
+    """An environment's own lock, of a broken one too; where that is lost, its newest snapshot."""
+    if environment.state == "incomplete":
+        put_back(environment.prefix, progress)
+        environment = read_environment(environment.prefix) or environment
+    prefix = environment.prefix
+    try:
+        return _Origin(own_lock(environment), environment.name, prefix, is_there=True, python=environment.python)
+    except InvalidFileError:
+        if environment.state == "complete":
+            raise
+    try:
+        return replace(_of_snapshot(find_snapshot(str(prefix))), prefix=prefix)
+    except NotFoundError as error:
+        raise EnvironmentStateError(
+            f"{environment.name} is {environment.state}, and there is nothing to restore it from.",
+            why=f"{environment.problem} It has no lock of its own, and no snapshot was ever taken.",
+            hint=f"`envkit create SPEC --replace` makes it again; `envkit remove {environment.name}` takes it away.",
+        ) from error
 
 
 def _of_snapshot(snapshot: Snapshot) -> _Origin:

@@ -56,6 +56,8 @@ def take_snapshot(
     taken_at = clock.now()
     folder = _folder_of(environment)
     folder.mkdir(parents=True, exist_ok=True)
+    for cut_off in folder.glob(".new-*"):  # whoever takes a snapshot holds the environment's lock
+        fs.remove_tree(cut_off)
     target = _free(folder, clock.snapshot_id(taken_at))
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
     new.chmod(0o755)
@@ -75,6 +77,7 @@ def take_snapshot(
         )
         fs.write_json(new / "manifest.json", snapshot.to_manifest())
         new.rename(target)
+        fs.sync_folder(folder)
     except BaseException:
         fs.remove_tree(new)
         raise

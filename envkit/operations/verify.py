@@ -9,7 +9,7 @@ from envkit.errors import EnvkitError, NotVerifiableError, ProgramError, Storage
 from envkit.model.report import LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
 from envkit.operations.environments import usable_environment, write_record
-from envkit.operations.locking import prefix_lock
+from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.snapshot import take_snapshot
 from envkit.probes.host import current_platform
@@ -68,15 +68,17 @@ class VerifyResult:
         }
 
 
-def verify(env: str, *, level: Level, progress: Progress) -> VerifyResult:
+def verify(env: str, *, level: Level, progress: Progress, lock_timeout_s: float = LOCK_TIMEOUT_S) -> VerifyResult:
     """Verify the environment that ``env`` means.
 
     Raises:
         NotFoundError: there is none.
         EnvironmentStateError: it is incomplete or broken.
+        BusyError: another envkit works on it.
     """
-    with prefix_lock(usable_environment(env).prefix, "verify", progress):
-        return verify_environment(usable_environment(env), level=level, progress=progress)
+    prefix = usable_environment(env, progress).prefix
+    with prefix_lock(prefix, "verify", progress, timeout_s=lock_timeout_s):
+        return verify_environment(usable_environment(str(prefix)), level=level, progress=progress)
 
 
 def verify_environment(environment: Environment, *, level: Level, progress: Progress) -> VerifyResult:

@@ -73,11 +73,11 @@ def test_what_a_killed_replacement_left_is_deleted_by_the_next(envkit, project):
     """Killed when the new environment stood: the journal says what is still to be deleted."""
     made = envkit("create", project.spec, "--no-verify", "--json").json["environment"]
     prefix = Path(made["prefix"])
-    aside = prefix.with_name(f".{NAME}.envkit-old-00000000")
+    aside = prefix.with_name(f".{NAME}.envkit-old-01234567")
     aside.mkdir()
     (aside / "old").write_text("old")
     journal = prefix.with_name(f".{NAME}.envkit-journal.json")
-    content = {"schema": 1, "operation": "discard", "host": os.uname().nodename, "pid": 0, "aside": str(aside)}
+    content = {"schema": 1, "operation": "discard", "host": os.uname().nodename, "pid": 0, "token": "01234567"}
     journal.write_text(json.dumps(content))
 
     assert [item["state"] for item in envkit("list", "--json").json["environments"]] == ["complete"]
@@ -98,24 +98,29 @@ def test_what_a_killed_replacement_left_is_deleted_by_the_next(envkit, project):
         '{"pid": 1e30}',
         '{"pid": -1}',
         "[" * 5000,
-        '{"aside": "/etc"}',
+        '{"operation": "create", "token": "../../etc"}',
+        '{"operation": "remove", "token": 5}',
         '{"host": 5}',
     ],
 )
-def test_a_damaged_journal_is_a_creation_that_was_cut_off(envkit, project, text):
+@pytest.mark.parametrize("stands", [True, False])
+def test_a_damaged_journal_loses_no_environment(envkit, project, text, stands):
+    """What has a record stands; what has none, but the mark of a creation, is a creation that was cut off."""
     envkit("create", project.spec, "--no-verify")
     journal = _home() / "envs" / f".{NAME}.envkit-journal.json"
     journal.write_text(text)
+    if not stands:
+        (_home() / "envs" / NAME / ".envkit/environment.json").rename(_home() / "envs" / NAME / ".envkit/creating")
 
     listed = envkit("list", "--json")
-    assert [item["state"] for item in listed.json["environments"]] == ["incomplete"]
+    assert [item["state"] for item in listed.json["environments"]] == ["complete" if stands else "incomplete"]
     done = envkit("create", project.spec, "--no-verify", "--json")
     if '"host"' in text:
         assert done.code == 8
     else:
         assert done.code == 0, done.err
-        assert done.json["created"] is True
-    assert Path("/etc/passwd").exists()
+        assert done.json["created"] is not stands
+        assert not journal.exists()
 
 
 def test_another_hosts_journal_is_not_guessed_about(envkit, project):

@@ -16,7 +16,7 @@ LAYERS = (
     {"cli", "plugins", "__main__"},
     {"operations"},
     {"compat", "backends", "installers", "probes", "activation"},
-    {"model", "process", "fs", "resources", "paths"},
+    {"model", "process", "fs", "owner", "resources", "paths", "scratch"},
     {"errors"},
 )
 """From top to bottom: a module may import its own layer and those below it."""

@@ -1,0 +1,247 @@
+"""Recovery: what a change that was cut off has left, and putting it right."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import time
+from typing import TYPE_CHECKING
+
+from envkit import fs
+from envkit.errors import BusyError, ExistsError
+from envkit.model.environment import RECORD
+from envkit.operations import journal as journals
+from envkit.operations.journal import HEARTBEAT_S, MARKER, Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envkit.model.progress import Progress
+
+_POLL_S = 0.2
+_WATCH_BEATS = 3.0
+"""Heartbeats that are waited for before a process that cannot be looked up counts as dead."""
+_DOING = {
+    "create": "creation",
+    "replace": "replacement",
+    "remove": "removal",
+    "add": "addition of packages",
+    "damaged": "creation",
+}
+
+
+def has_begun(journal: Journal) -> bool:
+    """Whether the prefix is not, or not yet again, what it was before, or not yet what it is to be.
+
+    A journal is written first and removed last, so that it may be there while nothing is wrong with the environment.
+    """
+    if journal.operation == "replace":
+        return journal.old.exists()
+    if journal.operation == "remove":
+        return journal.gone.exists() or journal.was_there
+    if journal.operation in {"create", "damaged"}:
+        return not has_record(journal.prefix)
+    return journal.operation == "add"
+
+
+def has_record(prefix: Path) -> bool:
+    """Whether an environment stands at ``prefix``: the record is the last thing that is written into it."""
+    return (prefix / RECORD).is_file()
+
+
+def gives_back(journal: Journal) -> bool:
+    """Whether undoing it brings a complete environment back, so that a command that wants to use it may do so."""
+    return journal.operation in {"replace", "add"} and has_begun(journal)
+
+
+def describe(journal: Journal) -> str:
+    """What is going on, for `envkit list` and for errors."""
+    doing, who = _DOING.get(journal.operation, "change"), f"{journal.owner}, since {journal.started_at}"
+    liveness = journal.owner.liveness()
+    if journal.operation == "damaged":
+        return "A change of it was cut off, and the journal of that cannot be read."
+    if liveness == "alive":
+        return f"Its {doing} is under way ({who})."
+    if liveness == "dead":
+        back = " The old environment comes back with the next envkit command on it." if gives_back(journal) else ""
+        return f"Its {doing} was cut off ({who}).{back}"
+    return f"Its {doing} has not ended ({who}); whether that still runs cannot be told from here."
+
+
+def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_lock: bool = False) -> Journal | None:
+    """Undo a change of ``prefix`` that was cut off, or finish it; gives its journal, or None when there was none.
+
+    The caller holds the prefix's lock.
+
+    Args:
+        prefix: the folder.
+        progress: told what is waited for and what was done.
+        timeout_s: how long a process that is still at it is waited for.
+        break_lock: whether a change of another machine, of which cannot be told whether it still goes on, is taken for
+            dead when it shows no sign of life.
+
+    Raises:
+        BusyError: the change still goes on, or cannot be told to have ended.
+        ExistsError: what lies in the way is not envkit's.
+    """
+    journal = journals.read(prefix)
+    if journal is None:
+        return None
+    if not journal.owner.is_this_process():
+        journal = _wait_for_the_end(journal, progress, timeout_s, break_lock=break_lock)
+    if journal is None:
+        return None
+    begun = has_begun(journal)
+    undo(journal)
+    if begun:
+        progress.note(f"Put right what an interrupted envkit has left at {prefix} ({journal.owner}).")
+    return journal
+
+
+def _wait_for_the_end(journal: Journal, progress: Progress, timeout_s: float, *, break_lock: bool) -> Journal | None:
+    """The journal once its writer is dead; None when the change was ended meanwhile."""
+    prefix, until, told = journal.prefix, time.monotonic() + timeout_s, False
+    current: Journal | None = journal
+    while current is not None and current.owner.liveness() == "alive":
+        if time.monotonic() >= until:
+            raise BusyError(
+                f"{prefix} is being changed by {current.owner}, since {current.started_at}.",
+                why=f"It did not end within {timeout_s:g} s." if timeout_s else None,
+                hint="Wait until it is done, or stop it.",
+            )
+        if not told:
+            progress.note(f"Waiting for {current.owner}, which has been changing {prefix} since {current.started_at}.")
+            told = True
+        time.sleep(_POLL_S)
+        current = journals.read(prefix)
+    if current is None or current.owner.liveness() == "dead":
+        return current
+    return _judge_from_afar(current, progress, break_lock=break_lock)
+
+
+def _judge_from_afar(journal: Journal, progress: Progress, *, break_lock: bool) -> Journal | None:
+    """Decide about a writer whose process cannot be looked up from here; None when the change was ended meanwhile.
+
+    Raises:
+        BusyError: it lives, or nobody said that it does not.
+    """
+    elsewhere = journal.owner.liveness() == "elsewhere"
+    who = f"{journal.owner}, since {journal.started_at}"
+    if elsewhere and not break_lock:
+        raise BusyError(
+            f"{journal.prefix} is being changed from another machine: {who}.",
+            why=f"Whether that still runs cannot be told from here{_age(journal)}.",
+            hint="Wait, or look there. If it has died, run again with --break-lock: what it left is cleaned up then.",
+        )
+    progress.note(f"{journal.prefix} was being changed by {who}{_age(journal)}; watching for a sign of life.")
+    before = journal.last_sign_of_life()
+    until = time.monotonic() + _WATCH_BEATS * HEARTBEAT_S
+    while time.monotonic() < until:
+        time.sleep(_POLL_S)
+        now = journal.last_sign_of_life()
+        if now is None:
+            return None
+        if now != before:
+            raise BusyError(
+                f"{journal.prefix} is being changed by {who}.",
+                why="It is alive: it has just renewed its journal.",
+                hint="Wait until it is done, or stop it there.",
+            )
+    progress.note(f"No sign of life: {journal.owner} counts as dead.")
+    return journals.read(journal.prefix)
+
+
+def _age(journal: Journal) -> str:
+    seen = journal.last_sign_of_life()
+    if seen is None:
+        return ""
+    seconds = time.time() - seen / 1e9
+    return f"; its last sign of life was {seconds:.0f} s ago by this machine's clock" if seconds >= 0 else ""
+
+
+def undo(journal: Journal) -> None:
+    """Put things back as they were before a creation, a replacement or an addition, or finish a removal.
+
+    Whatever moment this is itself killed at, it can be done again.
+
+    Raises:
+        ExistsError: a folder that is not envkit's is in the way.
+        OSError: something could not be removed or renamed; the journal stays.
+    """
+    prefix, operation = journal.prefix, journal.operation
+    if operation == "damaged":
+        _settle_without_facts(journal)
+    elif operation == "create" and not has_record(prefix):
+        _clear(journal)
+    elif operation == "replace" and journal.old.exists():
+        if not _is_ours(journal):
+            raise ExistsError(
+                f"{prefix} holds something that is not envkit's.",
+                why=f"The environment that was there waits in {journal.old}.",
+                hint=f"Move {prefix} away and run again; the environment is put back then.",
+            )
+        _clear(journal)
+        journal.old.rename(prefix)
+    elif operation == "discard":
+        fs.remove_tree(journal.old)
+    elif operation == "remove" and not journal.gone.exists() and journal.was_there:
+        fs.empty_folder(prefix, first=".envkit")  # a mount point: the folder itself cannot go
+    fs.remove_tree(journal.gone)
+    journals.end(journal)
+    for folder in () if has_record(prefix) else journal.made_folders:
+        with contextlib.suppress(OSError):  # not ours alone any more
+            folder.rmdir()
+
+
+def _clear(journal: Journal) -> None:
+    """Take away what a creation has made, in one step, unless somebody else has put his own folder there since."""
+    prefix = journal.prefix
+    if not prefix.exists() or not _is_ours(journal):
+        return
+    fs.remove_tree(journal.gone)
+    if journal.was_there:
+        fs.empty_folder(prefix, last=".envkit")
+        return
+    try:
+        prefix.rename(journal.gone)
+    except OSError as error:
+        if error.errno not in {errno.EBUSY, errno.EXDEV}:
+            raise
+        fs.remove_tree(prefix)
+
+
+def _is_ours(journal: Journal) -> bool:
+    """Whether what is at the prefix was made by this very change: it carries its token, or nothing is in it yet."""
+    prefix, marker = journal.prefix, journal.prefix / MARKER
+    if not prefix.exists():
+        return True
+    try:
+        return marker.read_text(encoding="ascii").strip() == journal.token
+    except FileNotFoundError:
+        inside = [path for path in prefix.iterdir() if path != marker.parent]
+        return not inside and all(path.name.startswith(f".{marker.name}.") for path in marker.parent.glob("*"))
+    except (OSError, ValueError):
+        return False
+
+
+def _settle_without_facts(journal: Journal) -> None:
+    """A journal that cannot be read: an environment with a record stands, else what was set aside comes back.
+
+    Never is a folder deleted that may be somebody's: without its token nothing tells that envkit has made it.
+    """
+    prefix = journal.prefix
+    olds = list(_siblings(prefix, "old"))
+    if not has_record(prefix) and len(olds) == 1 and has_record(olds[0]):
+        if (prefix / MARKER).is_file():
+            fs.remove_tree(prefix)
+        if not prefix.exists():
+            olds[0].rename(prefix)
+    elif not has_record(prefix) and (prefix / MARKER).is_file():
+        fs.remove_tree(prefix)
+    for folder in (*_siblings(prefix, "gone"), *(_siblings(prefix, "old") if has_record(prefix) else ())):
+        fs.remove_tree(folder)
+
+
+def _siblings(prefix: Path, kind: str) -> list[Path]:
+    start = f".{prefix.name}.envkit-{kind}-"
+    return [path for path in prefix.parent.iterdir() if path.name.startswith(start) and path.is_dir()]
