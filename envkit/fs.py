@@ -13,11 +13,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from envkit.owner import Owner, is_left_behind
 
-_TEMPORARY = ".envkit-new"
-"""End of the names of files that are being written."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEMPORARY = ".envkit-new-"
+"""How names of files begin that are being written; who writes them and something random follow."""
 _FLUSH_LIMIT_S = 30.0
 _RETRY_AFTER_S = (0.05, 0.2, 0.5, 1.0)
 
@@ -30,7 +32,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """
     import tempfile  # noqa: PLC0415 - reading needs none of it, and start-up counts
 
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_TEMPORARY, dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=temporary_start(), dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -56,7 +58,7 @@ def write_new(path: Path, data: bytes) -> None:
     """
     import tempfile  # noqa: PLC0415 - as above
 
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_TEMPORARY, dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=temporary_start(), dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -112,18 +114,25 @@ def flush(folder: Path) -> None:
     thread.join(_FLUSH_LIMIT_S)
 
 
-def sweep_temporaries(folder: Path, names: Iterable[str] = ("",)) -> None:
-    """Remove what a killed process has left of files that it was writing.
+def sweep_temporaries(*folders: Path) -> None:
+    """Remove what killed processes have left in these folders of files and folders that they were writing."""
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.name.startswith(TEMPORARY):
+                    continue
+                mark = entry.name.removeprefix(TEMPORARY).rpartition("-")[0]
+                if not is_left_behind(mark, entry.stat(follow_symlinks=False).st_mtime):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    remove_tree(Path(entry.path))
+                else:
+                    os.unlink(entry.path)  # noqa: PTH108 - a string from scandir
 
-    Args:
-        folder: where they were to be.
-        names: how their names begin; whoever sweeps holds the lock under which they are written.
-    """
-    starts = tuple(f".{name}" for name in names)
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(_TEMPORARY) and entry.name.startswith(starts):
-                os.unlink(entry.path)  # noqa: PTH108 - a string from scandir
+
+def temporary_start() -> str:
+    """How the name of a temporary file or folder of this process begins, as ``tempfile`` takes it."""
+    return f"{TEMPORARY}{Owner.here().mark()}-"
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:

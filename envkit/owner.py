@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _LARGEST_PID = 2**22
 """The largest process id that Linux gives (proc(5), pid_max); macOS's and Windows' are smaller in practice."""
 
+_DAY_S = 86400.0
 Liveness = Literal["alive", "dead", "unsure", "elsewhere"]
 
 
@@ -69,6 +72,11 @@ class Owner:
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 
+    def mark(self) -> str:
+        """A word for the names of temporary files, by which ``is_left_behind`` tells leftovers from others."""
+        machine = hashlib.sha256(f"{self.host} {self.boot} {self.pid_namespace}".encode()).hexdigest()[:8]
+        return f"{machine}-{self.pid}-{self.started or 0}"
+
     def is_this_process(self) -> bool:
         """Whether it is the one that asks."""
         return self.pid == os.getpid() and self.liveness() == "alive"
@@ -101,6 +109,21 @@ def _machine() -> tuple[str | None, str | None]:
     except (OSError, ValueError):
         pass
     return boot, namespace
+
+
+def is_left_behind(mark: str, modified_at: float) -> bool:
+    """Whether who made a temporary file has died: a process of this machine that is gone, or nobody for a day.
+
+    Args:
+        mark: what ``Owner.mark`` gave.
+        modified_at: the file's modification time, in seconds since the epoch.
+    """
+    machine, _, process = mark.partition("-")
+    pid, _, started = process.partition("-")
+    here = Owner.here()
+    if pid.isdecimal() and started.isdecimal() and machine == here.mark().partition("-")[0]:
+        return replace(here, pid=int(pid), started=int(started) or None).liveness() == "dead"
+    return abs(time.time() - modified_at) > _DAY_S
 
 
 def process_start(pid: int) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import ProgramError, UnfitMachineError
+from envkit.installers.diagnose import storage_error
 from envkit.installers.uv import uv_environment, uv_program
 from envkit.model.environment import python_of
 from envkit.scratch import scratch_folder
@@ -30,24 +31,32 @@ def make_venv(prefix: Path, interpreter: Interpreter, *, engine: str) -> Path:
 
     Raises:
         UnfitMachineError: virtualenv is not installed.
+        StorageError: the disk is full or cannot be written.
         ProgramError: uv or virtualenv failed.
     """
-    if engine == "uv":
-        process.run(
-            [uv_program(), "venv", *_UV_OPTIONS, "--python", interpreter.path, prefix],
-            timeout_s=_TIMEOUT_S,
-            env=uv_environment(),
-        )
-        return python_of(prefix)
     try:
-        _by_virtualenv(prefix, interpreter)
+        if engine == "uv":
+            _by_uv(prefix, interpreter)
+        else:
+            _by_virtualenv(prefix, interpreter)
     except ProgramError as error:
+        storage = storage_error(error)
+        if storage is not None:
+            raise storage from error
         if "No module named virtualenv" in error.stderr:
             raise UnfitMachineError(
                 "virtualenv is not installed beside envkit.", hint="Install it there, or use --engine uv."
             ) from error
         raise
     return python_of(prefix)
+
+
+def _by_uv(prefix: Path, interpreter: Interpreter) -> None:
+    process.run(
+        [uv_program(), "venv", *_UV_OPTIONS, "--python", interpreter.path, prefix],
+        timeout_s=_TIMEOUT_S,
+        env=uv_environment(),
+    )
 
 
 def _by_virtualenv(prefix: Path, interpreter: Interpreter) -> None:

@@ -26,6 +26,10 @@ _BLAMES = re.compile(r"\s*(?:error|cause|caused by|warning: retrying|\u00d7|\u25
 """Lines in which uv and pip say what went wrong; others, such as a build's log, may hold the same words."""
 _OFFLINE = re.compile(r"network was disabled|offline", re.IGNORECASE)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+_NOT_WRITABLE = re.compile(
+    r"read-only file system(?: \(os error|:)|permission denied \(os error 13\)|\[errno (?:13|30)\]", re.IGNORECASE
+)
+"""What uv (Rust) and pip (Python) write about a file system that does not let them write."""
 
 
 def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place: str, *, offline: bool) -> EnvkitError:
@@ -33,8 +37,9 @@ def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place:
     said = f"{getattr(error, 'stderr', '')}\n{getattr(error, 'stdout', '')}"
     named = _named(packages, said)
     telling = _telling_lines(said)
-    if _FULL.search(said):
-        return _storage_error(telling)
+    storage = storage_error(error)
+    if storage is not None:
+        return storage
     if _MISMATCH.search(said):
         return _mismatch(named[0], place, said)
     files = _files(named)
@@ -99,9 +104,14 @@ def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:
     )
 
 
-def _storage_error(telling: str) -> EnvkitError:
-    return StorageError(
-        "The disk or your quota is full.",
-        why=telling,
-        hint="Free space, or set ENVKIT_HOME and UV_CACHE_DIR elsewhere.",
-    )
+def storage_error(error: EnvkitError) -> StorageError | None:
+    """What a program's failure says of the disk; None when it says nothing of it."""
+    said = f"{getattr(error, 'stderr', '')}\n{getattr(error, 'stdout', '')}"
+    why, where = _telling_lines(said), "ENVKIT_HOME and UV_CACHE_DIR elsewhere"
+    if _FULL.search(said):
+        return StorageError("The disk or your quota is full.", why=why, hint=f"Free space, or set {where}.")
+    if _NOT_WRITABLE.search(said):
+        return StorageError(
+            "Files cannot be written there.", why=why, hint=f"Choose another place with --prefix DIR, or set {where}."
+        )
+    return None

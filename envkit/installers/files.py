@@ -82,6 +82,5 @@ class _HashMemo:
             return
         with contextlib.suppress(OSError):  # only time is lost
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            fs.sweep_temporaries(self._file.parent, [f"{self._file.name}."])
             fs.write_json(self._file, self._known)
         self._changed = False

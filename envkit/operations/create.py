@@ -12,7 +12,7 @@ from envkit.operations import journal
 from envkit.operations.build import build, put_back
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
-from envkit.operations.locking import prefix_lock
+from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
@@ -109,6 +109,7 @@ def make(
     if journal.read(prefix) is None:
         there = _already_there(name, prefix, lock, options, platform)
         if there is not None:
+            sweep(prefix)
             return CreateResult(there, created=False, verification=None, seconds=seconds)
     if options.backend == "auto":
         progress.note("backend: venv, because this version of envkit makes no conda prefixes.")

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import errno
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from envkit import fs, paths
 from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
-from envkit.model.progress import Silent
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
@@ -113,14 +113,19 @@ def find_environment(env: str) -> Environment:
 
 
 def usable_environment(env: str, progress: Progress | None = None) -> Environment:
-    """``find_environment``, but complete; one whose replacement was cut off is put back.
+    """``find_environment``, but complete.
+
+    Args:
+        env: name or path.
+        progress: told when an environment whose replacement was cut off is put back; None where that is not to be
+            done, since the caller holds the prefix's lock.
 
     Raises:
         EnvkitError: its creation was cut off or is under way, or it is broken; says what to do.
     """
     environment = find_environment(env)
-    if environment.state == "incomplete":
-        put_back(environment.prefix, progress if progress is not None else Silent())
+    if environment.state == "incomplete" and progress is not None:
+        put_back(environment.prefix, progress)
         environment = find_environment(env)
     if environment.state == "complete":
         return environment
@@ -134,12 +139,19 @@ def usable_environment(env: str, progress: Progress | None = None) -> Environmen
     )
 
 
-def put_back(prefix: Path, progress: Progress) -> None:
-    """Bring back an environment whose replacement was cut off, if nobody is at it."""
+def put_back(prefix: Path, progress: Progress, *, is_locked: bool = False) -> None:
+    """Bring back an environment whose replacement was cut off, if nobody is at it.
+
+    Args:
+        prefix: the folder.
+        progress: told about it.
+        is_locked: whether the caller holds the prefix's lock.
+    """
     pending = journal.read(prefix)
-    if pending is not None and gives_back(pending) and pending.owner.liveness() == "dead":
-        with prefix_lock(prefix, "recover", progress):
-            recover(prefix, progress)
+    if pending is None or not gives_back(pending) or pending.owner.liveness() != "dead":
+        return
+    with nullcontext() if is_locked else prefix_lock(prefix, "recover", progress):
+        recover(prefix, progress)
 
 
 class EnvironmentStateError(EnvkitError):
@@ -228,5 +240,4 @@ def forget(prefix: Path) -> None:
 
 def _write_prefixes(prefixes: list[Path]) -> None:
     paths.data_home().mkdir(parents=True, exist_ok=True)
-    fs.sweep_temporaries(paths.data_home(), ["prefixes.txt."])
     fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))

@@ -95,7 +95,7 @@ def _rewrite(
 ) -> HooksResult:
     prefix: Path = environment.prefix
     with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
-        environment = usable_environment(str(prefix), progress)  # it may have been replaced or removed meanwhile
+        environment = usable_environment(str(prefix))  # it may have been replaced or removed meanwhile
         if toolkit is None:
             remove_hooks(prefix)
         else:

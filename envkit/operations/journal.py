@@ -63,12 +63,12 @@ class Journal:
     @property
     def old(self) -> Path:
         """Where the environment that is replaced waits while the new one is made."""
-        return self.prefix.with_name(f".{self.prefix.name}.envkit-old-{self.token}")
+        return aside(self.prefix, "old", self.token)
 
     @property
     def gone(self) -> Path:
         """Where the prefix is deleted, out of the way."""
-        return self.prefix.with_name(f".{self.prefix.name}.envkit-gone-{self.token}")
+        return aside(self.prefix, "gone", self.token)
 
     def last_sign_of_life(self) -> int | None:
         """When the writer last renewed the journal, in ns of its file system's clock; None when it is gone."""
@@ -77,6 +77,11 @@ class Journal:
                 return os.fstat(file.fileno()).st_mtime_ns
         except OSError:
             return None
+
+
+def aside(prefix: Path, kind: Literal["old", "gone"], token: str = "") -> Path:
+    """Where a prefix waits (``old``) or is deleted (``gone``); without a token how the names of such folders begin."""
+    return prefix.with_name(f".{prefix.name}.envkit-{kind}-{token}")
 
 
 def journal_path(prefix: Path) -> Path:
@@ -142,9 +147,9 @@ def end(journal: Journal) -> None:
     _stop_heart(journal)
     _check_ours(journal)
     journal.path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        (journal.prefix / MARKER).unlink()
-    fs.sweep_temporaries(journal.path.parent, [f"{journal.path.name}."])
+    if is_marked(journal):
+        with contextlib.suppress(OSError):
+            (journal.prefix / MARKER).unlink()
     fs.sync_folder(journal.path.parent)
 
 
@@ -183,6 +188,14 @@ def read(prefix: Path) -> Journal | None:
         was_there=facts.get("was_there") is True,
         made_folders=tuple(folder for folder in made if folder in prefix.parents),
     )
+
+
+def is_marked(journal: Journal) -> bool:
+    """Whether what is at the prefix carries the token of this very change."""
+    try:
+        return (journal.prefix / MARKER).read_text(encoding="ascii").strip() == journal.token
+    except (OSError, ValueError):
+        return False
 
 
 def _is_token(text: str) -> bool:

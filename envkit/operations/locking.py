@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import json
 import os
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from envkit import fs, paths
 from envkit.errors import BusyError
 from envkit.operations import clock
-from envkit.operations.journal import journal_path
 from envkit.owner import Owner
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def prefix_lock(
     *,
     timeout_s: float = LOCK_TIMEOUT_S,
     break_lock: bool = False,
+    is_needed: bool = True,
 ) -> Iterator[None]:
     """Hold the lock of ``prefix`` while the block runs; a longer wait tells whom it waits for.
 
@@ -48,28 +49,41 @@ def prefix_lock(
         progress: told whom is waited for.
         timeout_s: how long.
         break_lock: whether a lock that another machine holds, or has left, is taken away from it.
+        is_needed: whether the block changes so much that it must not run where no lock can be made.
 
     Raises:
         BusyError: another envkit held it for ``timeout_s`` seconds.
+        OSError: the lock could not be made, and it is needed.
     """
     folder = paths.locks_dir()
-    folder.mkdir(parents=True, exist_ok=True)
     stem = f"{prefix.name[:60]}-{sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:8]}"
     holder = folder / f"{stem}.json"
     with contextlib.ExitStack() as stack:
-        if locks_work(folder):
+        if _can_lock(folder, progress, is_needed=is_needed):
             wait = _Wait(prefix, holder, progress, timeout_s, break_lock)
             stack.enter_context(wait.locked(folder / f"{stem}.lock"))
-            _sweep(prefix, holder)
-        else:
-            progress.note(
-                f"File locks do not work in {folder}. A second envkit that changes the same environment is kept out by "
-                "its journal alone: wait for one to end before you start another."
-            )
+        sweep(prefix)
         with contextlib.suppress(OSError):
             note = {**Owner.here().to_json(), "operation": operation, "since": clock.now()}
             fs.write_json(holder, note)
         yield
+
+
+def _can_lock(folder: Path, progress: Progress, *, is_needed: bool) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if locks_work(folder):
+            return True
+    except OSError as error:
+        if is_needed:
+            raise
+        progress.note(f"No lock can be made in {folder} ({error.strerror}); going on without.")
+        return False
+    progress.note(
+        f"File locks do not work in {folder}. A second envkit that changes the same environment is kept out by its "
+        "journal alone: wait for one to end before you start another."
+    )
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +137,11 @@ def locks_work(folder: Path) -> bool:
         import fcntl  # noqa: PLC0415 - not on Windows
     except ImportError:
         return True
-    probe = folder / f".probe-{os.getpid()}"
-    first = second = -1
+    import tempfile  # noqa: PLC0415 - only where something is changed
+
+    second = -1
+    first, probe = tempfile.mkstemp(prefix=fs.temporary_start(), dir=folder)
     try:
-        first = os.open(probe, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         second = os.open(probe, os.O_RDWR | os.O_CLOEXEC)
         fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
@@ -141,16 +156,16 @@ def locks_work(folder: Path) -> bool:
         for handle in (first, second):
             if handle >= 0:
                 os.close(handle)
-        probe.unlink(missing_ok=True)
+        os.unlink(probe)  # noqa: PTH108 - a string from mkstemp
     return False
 
 
-def _sweep(prefix: Path, holder: Path) -> None:
-    """What killed processes have left of files that are written under this lock."""
-    fs.sweep_temporaries(holder.parent, [f"{holder.name}."])
-    fs.sweep_temporaries(prefix.parent, [f"{journal_path(prefix).name}."])
-    for inside in ("", ".envkit", "bin", "etc/conda/activate.d", "etc/conda/deactivate.d"):
-        fs.sweep_temporaries(prefix / inside)
+def sweep(prefix: Path) -> None:
+    """Remove what killed processes have left of files that they were writing for ``prefix``."""
+    inside = ("", ".envkit", "bin", "etc/conda/activate.d", "etc/conda/deactivate.d")
+    snapshots = paths.snapshots_dir().glob(f"{glob.escape(prefix.name)}-*")
+    fs.sweep_temporaries(prefix.parent, *(prefix / folder for folder in inside), *snapshots)
+    fs.sweep_temporaries(paths.data_home(), paths.locks_dir(), paths.cache_dir())
 
 
 def _read_holder(path: Path) -> dict[str, object]:

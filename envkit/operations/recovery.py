@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
 from envkit.errors import BusyError, ExistsError
@@ -86,6 +86,8 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
     """
     journal = journals.read(prefix)
     if journal is None:
+        for folder in _siblings(prefix, "gone"):  # of a removal that had no room for a journal
+            fs.remove_tree(folder)
         return None
     if not journal.owner.is_this_process():
         journal = _wait_for_the_end(journal, progress, timeout_s, break_lock=break_lock)
@@ -213,15 +215,12 @@ def _clear(journal: Journal) -> None:
 def _is_ours(journal: Journal) -> bool:
     """Whether what is at the prefix was made by this very change: it carries its token, or nothing is in it yet."""
     prefix, marker = journal.prefix, journal.prefix / MARKER
-    if not prefix.exists():
+    if not prefix.exists() or journals.is_marked(journal):
         return True
-    try:
-        return marker.read_text(encoding="ascii").strip() == journal.token
-    except FileNotFoundError:
-        inside = [path for path in prefix.iterdir() if path != marker.parent]
-        return not inside and all(path.name.startswith(f".{marker.name}.") for path in marker.parent.glob("*"))
-    except (OSError, ValueError):
+    if marker.exists() or not prefix.is_dir():
         return False
+    inside = [path for path in prefix.iterdir() if path != marker.parent]
+    return not inside and all(path.name.startswith(fs.TEMPORARY) for path in marker.parent.glob("*"))
 
 
 def _settle_without_facts(journal: Journal) -> None:
@@ -230,7 +229,7 @@ def _settle_without_facts(journal: Journal) -> None:
     Never is a folder deleted that may be somebody's: without its token nothing tells that envkit has made it.
     """
     prefix = journal.prefix
-    olds = list(_siblings(prefix, "old"))
+    olds = _siblings(prefix, "old")
     if not has_record(prefix) and len(olds) == 1 and has_record(olds[0]):
         if (prefix / MARKER).is_file():
             fs.remove_tree(prefix)
@@ -238,10 +237,15 @@ def _settle_without_facts(journal: Journal) -> None:
             olds[0].rename(prefix)
     elif not has_record(prefix) and (prefix / MARKER).is_file():
         fs.remove_tree(prefix)
-    for folder in (*_siblings(prefix, "gone"), *(_siblings(prefix, "old") if has_record(prefix) else ())):
+    for folder in (
+        *_siblings(prefix, "gone"),
+        *(_siblings(prefix, "old") if has_record(prefix) else ()),
+    ):
         fs.remove_tree(folder)
 
 
-def _siblings(prefix: Path, kind: str) -> list[Path]:
-    start = f".{prefix.name}.envkit-{kind}-"
+def _siblings(prefix: Path, kind: Literal["old", "gone"]) -> list[Path]:
+    if not prefix.parent.is_dir():
+        return []
+    start = journals.aside(prefix, kind).name
     return [path for path in prefix.parent.iterdir() if path.name.startswith(start) and path.is_dir()]

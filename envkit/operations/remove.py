@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import errno
+import secrets
 import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envkit import fs
+from envkit import fs, paths
 from envkit.errors import BusyError, NotFoundError, StorageError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
-from envkit.operations.environments import find_environment, forget, read_environment
-from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
+from envkit.operations.environments import find_environment, forget, is_path, prefix_at, read_environment
+from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock, sweep
 from envkit.operations.own_files import OWN_FILES
 from envkit.operations.recovery import recover, undo
 from envkit.operations.snapshot import list_snapshots
@@ -70,20 +71,20 @@ def remove(
         UsageError: it was not confirmed.
         BusyError: another envkit works on it.
     """
-    environment = find_environment(env)
-    prefix, snapshots = environment.prefix, len(list_snapshots(env))
+    prefix = _prefix_of(env)
 
     def _alone() -> AbstractContextManager[None]:
         return prefix_lock(prefix, "remove", progress, timeout_s=lock_timeout_s, break_lock=break_lock)
 
-    if environment.state == "incomplete":
+    sweep(prefix)
+    if journal.read(prefix) is not None:
+        before = read_environment(prefix)
         with _alone():
             recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
-        found = read_environment(prefix)
-        if found is None:  # what a creation or a removal had left, and that is gone now
+        if before is not None and read_environment(prefix) is None:  # what a creation or a removal had left is gone
             forget(prefix)
-            return RemoveResult(prefix, snapshots, "")
-        environment = found
+            return RemoveResult(prefix, _count_snapshots(env), "")
+    environment, snapshots = find_environment(env), _count_snapshots(env)
     _confirm(environment, confirm, progress)
     with _alone():
         recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
@@ -95,6 +96,21 @@ def remove(
         _delete(prefix)
         forget(prefix)
     return RemoveResult(prefix, snapshots, environment.spec)
+
+
+def _prefix_of(env: str) -> Path:
+    """The prefix that ``env`` means, whether or not there is an environment."""
+    try:
+        return find_environment(env).prefix
+    except NotFoundError:
+        return prefix_at(env) if is_path(env) else paths.envs_dir() / env
+
+
+def _count_snapshots(env: str) -> int:
+    try:
+        return len(list_snapshots(env))
+    except NotFoundError:
+        return 0
 
 
 def _confirm(environment: Environment, confirm: Callable[[str], bool], progress: Progress) -> None:
@@ -120,7 +136,13 @@ def _confirm(environment: Environment, confirm: Callable[[str], bool], progress:
 
 def _delete(prefix: Path) -> None:
     """Move the prefix aside in one step, so that there is never half an environment, then delete it."""
-    pending = journal.begin(prefix, "remove")
+    try:
+        pending = journal.begin(prefix, "remove")
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        _delete_without_journal(prefix)
+        return
     try:
         prefix.rename(pending.gone)
     except OSError as error:
@@ -139,3 +161,10 @@ def _delete(prefix: Path) -> None:
             hint=f"A program may still have them open. The rest lies in {pending.gone}; "
             f"`envkit remove {shlex.quote(str(prefix))}` deletes it.",
         ) from error
+
+
+def _delete_without_journal(prefix: Path) -> None:
+    """Delete where there is no room for a journal, since this makes room; the name tells the next envkit the rest."""
+    gone = journal.aside(prefix, "gone", secrets.token_hex(4))
+    prefix.rename(gone)
+    fs.remove_tree(gone)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from envkit import process
 from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.model.environment import scripts_of
+from envkit.model.progress import Silent
 from envkit.operations.environments import usable_environment
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def run_command(env: str, command: Sequence[str]) -> int:
         NotExecutableError, CommandNotFoundError: the command could not be started.
     """
     try:
-        environment = usable_environment(env)
+        environment = usable_environment(env, Silent())
     except EnvkitError as error:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
     if not command:
@@ -140,7 +141,7 @@ def run_shell(env: str) -> int:
         NotFoundError: there is none.
         UsageError: ``SHELL`` is no shell that this can be done with.
     """
-    environment = usable_environment(env)
+    environment = usable_environment(env, Silent())
     if os.name == "nt":
         return _wait([os.environ.get("COMSPEC", "cmd.exe")], _activated_on_windows(environment))
     shell = os.environ.get("SHELL") or "/bin/sh"

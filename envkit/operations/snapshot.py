@@ -56,10 +56,8 @@ def take_snapshot(
     taken_at = clock.now()
     folder = _folder_of(environment)
     folder.mkdir(parents=True, exist_ok=True)
-    for cut_off in folder.glob(".new-*"):  # whoever takes a snapshot holds the environment's lock
-        fs.remove_tree(cut_off)
     target = _free(folder, clock.snapshot_id(taken_at))
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    new = Path(tempfile.mkdtemp(prefix=fs.temporary_start(), dir=folder))
     new.chmod(0o755)
     try:
         hashes = {name: _put(new, name, text) for name, text in _texts(environment, report, smi, lock).items()}
@@ -126,19 +124,19 @@ def _free(folder: Path, wanted: str) -> Path:
 def _keep_newest(environment: Environment, snapshot: Path, progress: Progress) -> None:
     """Copy a snapshot into the environment, where it may be written."""
     inside = environment.envkit_dir / "snapshot"
-    new = environment.envkit_dir / ".snapshot.new"
+    new = None
     try:
-        if new.exists():
-            fs.remove_tree(new)
-        shutil.copytree(snapshot, new)
+        new = Path(tempfile.mkdtemp(prefix=fs.temporary_start(), dir=environment.envkit_dir))
+        shutil.copytree(snapshot, new, dirs_exist_ok=True)  # with the snapshot's own permissions
         if inside.exists():
             fs.remove_tree(inside)
         new.rename(inside)
     except OSError as error:  # shutil.Error too, which holds the reasons as text
         why = error.strerror or str(error)[:200]
         progress.note(f"The snapshot is not copied into {environment.prefix}: {why}.")
-        with contextlib.suppress(OSError):
-            fs.remove_tree(new)
+        if new is not None:
+            with contextlib.suppress(OSError):
+                fs.remove_tree(new)
 
 
 def list_snapshots(env: str) -> tuple[Snapshot, ...]:

@@ -72,5 +72,4 @@ def _remembered() -> set[str]:
 
 def _remember(hosts: set[str]) -> None:
     paths.data_home().mkdir(parents=True, exist_ok=True)
-    fs.sweep_temporaries(paths.data_home(), ["trusted-sources.json."])
     fs.write_json(paths.data_home() / "trusted-sources.json", {"schema": 1, "hosts": sorted(hosts)})

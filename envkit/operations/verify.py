@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.errors import EnvkitError, NotVerifiableError, ProgramError, StorageError, VerificationFailedError
 from envkit.model.report import LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
-from envkit.operations.environments import usable_environment, write_record
+from envkit.operations.environments import find_environment, put_back, usable_environment, write_record
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.snapshot import take_snapshot
@@ -76,8 +76,9 @@ def verify(env: str, *, level: Level, progress: Progress, lock_timeout_s: float 
         EnvironmentStateError: it is incomplete or broken.
         BusyError: another envkit works on it.
     """
-    prefix = usable_environment(env, progress).prefix
-    with prefix_lock(prefix, "verify", progress, timeout_s=lock_timeout_s):
+    prefix = find_environment(env).prefix
+    with prefix_lock(prefix, "verify", progress, timeout_s=lock_timeout_s, is_needed=False):
+        put_back(prefix, progress, is_locked=True)
         return verify_environment(usable_environment(str(prefix)), level=level, progress=progress)
 
 

@@ -98,7 +98,11 @@ class Campaign:
         outcome.cleaned = state == "incomplete" or bool(place.ours()) or bool(world.strays(place))
         outcome.losses += _lies(state, version, moment, place)
         used = world.envkit("run", place.env, "--", "python", "-B", "-c", "import marker; print(marker.__version__)")
-        if used.code != (0 if state == "complete" else 125):
+        if moment.operation == "replace" and state == "incomplete" and used.code == 0:  # it was put back to be used
+            state, version = world.listed(place), world.version_of(place.prefix)
+            outcome.losses += [] if (state, version) == ("complete", OLD) else [f"put back as {state} {version}"]
+            outcome.losses += _lies(state, version, moment, place)
+        elif used.code != (0 if state == "complete" else 125):
             outcome.losses.append(f"run ended with {used.code} while list said {state}: {used.told}")
         self._go_on(outcome, state, version)
         strays = [*world.strays(place), *place.ours()]
