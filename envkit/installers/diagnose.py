@@ -26,6 +26,8 @@ _BLAMES = re.compile(r"\s*(?:error|cause|caused by|warning: retrying|\u00d7|\u25
 """Lines in which uv and pip say what went wrong; others, such as a build's log, may hold the same words."""
 _OFFLINE = re.compile(r"network was disabled|offline", re.IGNORECASE)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+_NO_LOCKS = re.compile(r"failed to lock .*\((?:os error (?:37|38|95))\)", re.IGNORECASE)
+"""ENOLCK, ENOSYS and EOPNOTSUPP of Linux, as uv writes them."""
 _NOT_WRITABLE = re.compile(
     r"read-only file system(?: \(os error|:)|permission denied \(os error 13\)|\[errno (?:13|30)\]", re.IGNORECASE
 )
@@ -107,6 +109,12 @@ def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:
 def storage_error(error: EnvkitError) -> StorageError | None:
     """What a program's failure says of the disk; None when it says nothing of it."""
     said = f"{getattr(error, 'stderr', '')}\n{getattr(error, 'stdout', '')}"
+    if _NO_LOCKS.search(said):
+        return StorageError(
+            "uv cannot lock its cache.",
+            why=_telling_lines(said),
+            hint="The cache lies on a file system without working locks. Set UV_CACHE_DIR to a folder on a local disk.",
+        )
     why, where = _telling_lines(said), "ENVKIT_HOME and UV_CACHE_DIR elsewhere"
     if _FULL.search(said):
         return StorageError("The disk or your quota is full.", why=why, hint=f"Free space, or set {where}.")

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import errno
 import os
+import shlex
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -132,10 +133,10 @@ def usable_environment(env: str, progress: Progress | None = None) -> Environmen
     raise EnvironmentStateError(
         f"{environment.name} is {environment.state}.",
         why=environment.problem,
-        hint=f"Wait until that is done, or run the `envkit create` that was to make it again; `envkit remove {env}` "
-        "takes it away."
+        hint="Wait until that is done, or run the `envkit create` that was to make it again; "
+        f"`envkit remove {word_for(environment)}` takes it away."
         if environment.state == "incomplete"
-        else f"Make it again: `envkit restore {env} --replace`, or `envkit create SPEC --replace`.",
+        else f"Make it again: `envkit restore {word_for(environment)} --replace`, or `envkit create SPEC --replace`.",
     )
 
 
@@ -152,6 +153,12 @@ def put_back(prefix: Path, progress: Progress, *, is_locked: bool = False) -> No
         return
     with nullcontext() if is_locked else prefix_lock(prefix, "recover", progress):
         recover(prefix, progress)
+
+
+def word_for(environment: Environment) -> str:
+    """What a user types for an environment: its name, or its path where that is not in envkit's own folder."""
+    prefix = environment.prefix
+    return shlex.quote(environment.name if prefix.parent == paths.envs_dir() else str(prefix))
 
 
 class EnvironmentStateError(EnvkitError):

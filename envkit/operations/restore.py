@@ -15,6 +15,7 @@ from envkit.operations.environments import (
     prefix_from,
     put_back,
     read_environment,
+    word_for,
 )
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.plan import Seconds, name_and_prefix
@@ -122,7 +123,7 @@ def _of_environment(environment: Environment, progress: Progress) -> _Origin:
         raise EnvironmentStateError(
             f"{environment.name} is {environment.state}, and there is nothing to restore it from.",
             why=f"{environment.problem} It has no lock of its own, and no snapshot was ever taken.",
-            hint=f"`envkit create SPEC --replace` makes it again; `envkit remove {environment.name}` takes it away.",
+            hint=f"Make it again with `envkit create SPEC --replace`, or `envkit remove {word_for(environment)}`.",
         ) from error
 
 

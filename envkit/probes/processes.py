@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_SHOWN = 60
 _MAPS_BYTES = 4 << 20
 """As much of a list of mapped files as is read: torch with all its libraries has 200 kB."""
 
@@ -36,8 +37,8 @@ def processes_in(folder: Path) -> tuple[RunningProgram, ...]:
     for process in _processes():
         argv = _read(process / "cmdline", _MAPS_BYTES).split(b"\0")
         if any(_uses(process, argv, os.fsencode(place)) for place in places):
-            command = b" ".join(argv).decode("utf-8", "replace").strip()
-            found.append(RunningProgram(int(process.name), command[:60] or "?"))
+            command = b" ".join([os.path.basename(argv[0]), *argv[1:]]).decode("utf-8", "replace").strip()  # noqa: PTH119
+            found.append(RunningProgram(int(process.name), command[:_SHOWN] or "?"))
     return tuple(found)
 
 

@@ -18,6 +18,8 @@ from envkit.operations import journal as journals
 from envkit.operations import recovery
 from envkit.operations.recovery import describe, gives_back, has_begun, recover, undo
 
+ANOTHER = {"token": "00000000"}
+
 
 class Notes:
     def __init__(self):
@@ -128,7 +130,7 @@ def test_a_journal_of_a_newer_envkit_is_left_alone(prefix):
 
 def test_a_journal_that_was_taken_over_is_not_ended_by_the_first(prefix):
     mine = journals.begin(prefix, "create")
-    rewrite(mine, token="00000000")
+    rewrite(mine, **ANOTHER)
     for change in (lambda: journals.end(mine), lambda: journals.enter(mine, "discard")):
         with pytest.raises(BusyError, match="taken over"):
             change()
@@ -304,7 +306,7 @@ def test_a_process_that_lives_is_waited_for(prefix):
 
 def test_a_process_elsewhere_is_not_guessed_about(prefix, quick):
     begun = journals.begin(prefix, "create")
-    rewrite(begun, host="node17", token="00000000")
+    rewrite(begun, host="node17", **ANOTHER)
     journals._stop_heart(begun)
     with pytest.raises(BusyError, match="node17") as caught:
         recover(prefix, Notes())

@@ -1,0 +1,174 @@
+"""Environments that something has happened to: a clear state, and a way out that works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import start
+
+NAME = "torch112_cu113_py39"
+
+
+def _home() -> Path:
+    return Path(os.environ["ENVKIT_HOME"])
+
+
+def _states(envkit) -> dict[str, str]:
+    return {item["name"]: item["state"] for item in envkit("list", "--json").json["environments"]}
+
+
+@pytest.fixture
+def made(envkit, project):
+    done = envkit("create", project.spec, "--no-verify", "--json")
+    assert done.code == 0, done.err
+    return Path(done.json["environment"]["prefix"])
+
+
+def _move(prefix):
+    prefix.rename(prefix.with_name("renamed"))
+    return prefix.with_name("renamed")
+
+
+def _lose_the_interpreter(prefix):
+    (prefix / "bin" / "python").unlink()
+    (prefix / "bin" / "python").symlink_to("/nowhere/python3.9")
+    return prefix
+
+
+def _damage_the_record(prefix):
+    (prefix / ".envkit" / "environment.json").write_text('{"schema": 1, "name": ')
+    return prefix
+
+
+def _empty_the_record(prefix):
+    (prefix / ".envkit" / "environment.json").write_text("")
+    return prefix
+
+
+@pytest.mark.parametrize("happens", [_move, _lose_the_interpreter, _damage_the_record, _empty_the_record])
+def test_a_broken_environment_is_made_again_from_its_own_lock(envkit, project, made, happens):
+    """Also after `conda rename` and `mv`; nothing of the spec is asked for."""
+    prefix = happens(made)
+    project.spec.unlink()
+    project.lock.unlink()
+    assert _states(envkit) == {prefix.name: "broken"}
+    for words in (["info", prefix.name], ["info", str(prefix)]):
+        shown = envkit(*words, "--json")
+        assert shown.code == 0
+        assert shown.json["environment"]["problem"]
+    for words in (["verify", prefix.name], ["shell", prefix.name]):
+        refused = envkit(*words)
+        assert refused.code == 6, refused.err
+        assert f"envkit restore {prefix.name} --replace" in refused.err
+        assert "Traceback" not in refused.err
+    assert envkit("run", prefix.name, "--", "true").code == 125
+    refused = envkit("restore", prefix.name, "--no-verify")
+    assert refused.code == 11
+    assert "--replace" in refused.err
+
+    done = envkit("restore", prefix.name, "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert _states(envkit) == {prefix.name: "complete"}
+    ran = envkit("run", prefix.name, "--", "python", "-c", "import torch; print(torch.__version__)")
+    assert ran.out == "1.12.1+cu113\n"
+
+
+def test_a_moved_environment_is_well_again_when_it_is_moved_back(envkit, made):
+    moved = _move(made)
+    assert "Move it back" in envkit("info", moved.name, "--json").json["environment"]["problem"]
+    moved.rename(made)
+    assert _states(envkit) == {NAME: "complete"}
+
+
+def test_a_record_of_a_newer_envkit_is_told_as_such(envkit, made):
+    record = made / ".envkit" / "environment.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": 9}))
+    shown = envkit("info", NAME, "--json")
+    assert shown.code == 0
+    assert "schema 9" in shown.json["environment"]["problem"]
+    assert "Update envkit" in shown.json["environment"]["problem"]
+
+
+def test_a_broken_environment_without_lock_and_snapshot_says_what_is_left_to_do(envkit, made):
+    _damage_the_record(made)
+    (made / ".envkit" / "lock.yaml").unlink()
+    done = envkit("restore", NAME, "--replace")
+    assert done.code == 6
+    assert "nothing to restore it from" in done.err
+    assert "envkit create SPEC --replace" in done.err
+    assert made.is_dir()
+
+
+def test_removing_what_is_in_use_says_so(envkit, made):
+    with subprocess.Popen(
+        [made / "bin/python", "-c", "print(1, flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
+        kept = envkit("remove", NAME)
+        assert kept.code == 2
+        assert f"in use by process {child.pid} (python -c " in kept.err
+        assert "which running programs use" in kept.err
+        done = envkit("remove", NAME, "--yes")
+        assert done.code == 0
+        assert f"process {child.pid}" in done.err
+        child.communicate(b"\n")
+    assert not made.exists()
+
+
+def test_an_installer_that_is_killed_leaves_nothing(envkit, project):
+    """SIGKILL of uv, as the kernel sends it when memory runs out."""
+    wheel = next(path for path in project.wheels if path.name.startswith("torch"))
+    project.source.hang(wheel.name)
+    child = start(envkit, "create", project.spec, "--no-verify")
+    deadline = time.monotonic() + 60
+    uv = None
+    while uv is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                argv, stat = (process / "cmdline").read_bytes(), (process / "stat").read_text()
+            except OSError:
+                continue
+            ours = int(stat.rpartition(")")[2].split()[1]) == child.pid
+            if ours and b"\0install\0" in argv and b"--offline" not in argv:
+                uv = int(process.name)
+    os.kill(uv, signal.SIGKILL)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 5
+    assert "signal 9" in told
+    assert list((_home() / "envs").glob("*")) == []
+    project.source.heal()
+    assert envkit("create", project.spec, "--no-verify").code == 0
+
+
+def test_run_puts_an_environment_back_whose_replacement_was_killed(envkit, project, made):
+    (made / "keep.txt").write_text("mine")
+    wheel = next(path for path in project.wheels if path.name.startswith("torch"))
+    shutil.rmtree(os.environ["UV_CACHE_DIR"])
+    project.source.hang(wheel.name)
+    child = start(envkit, "create", project.spec, "--replace", "--no-verify")
+    deadline = time.monotonic() + 60
+    while not (made / "pyvenv.cfg").exists() or (made / "keep.txt").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    listed = envkit("list", "--json").json["environments"][0]
+    assert listed["state"] == "incomplete"
+    assert "Its replacement is under way" in listed["problem"]
+    child.kill()
+    child.communicate()
+    listed = envkit("list", "--json").json["environments"][0]
+    assert "was cut off" in listed["problem"]
+    assert "comes back" in listed["problem"]
+    ran = envkit("run", NAME, "--", sys.executable, "-c", "print('runs')")
+    assert ran.out == "runs\n", ran.err
+    assert (made / "keep.txt").read_text() == "mine"
+    assert _states(envkit) == {NAME: "complete"}
