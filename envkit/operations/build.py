@@ -20,7 +20,7 @@ from envkit.installers.installed import installed_packages
 from envkit.installers.stated import stated_hashes
 from envkit.model.environment import Environment
 from envkit.model.lock import Drift
-from envkit.operations import clock, environments, journal
+from envkit.operations import clock, environments, journal, mend
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
 from envkit.operations.toolkits import toolkit_for
@@ -232,6 +232,7 @@ def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
         progress=progress,
     )
     _check_installed(plan)
+    mend.check_new_files(plan, python, progress)
     seconds.until_now("packages")
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)

@@ -10,6 +10,7 @@ from envkit.errors import ExistsError, NotFoundError, UsageError
 from envkit.operations.build import Seconds, name_and_prefix
 from envkit.operations.create import CreateResult, check_platform, make
 from envkit.operations.environments import find_environment, is_path, prefix_from
+from envkit.operations.mend import refuse_changed_files
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
 from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
@@ -127,6 +128,7 @@ def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
             why="Something was installed or removed in it since.",
             hint="Make it again with --replace, or a second one with --name N.",
         )
+    refuse_changed_files(name, prefix)
 
 
 def _tell_changes(snapshot: Snapshot, progress: Progress) -> None:
