@@ -108,17 +108,16 @@ def files_layer(environment: Environment, lock: Lock, platform: str, progress: P
 
 
 def environments_sharing(environment: Environment, findings: Sequence[FileFinding]) -> tuple[str, ...]:
-    """Other environments that hold one of the changed files: the same inode at the same place in site-packages."""
+    """Other environments that hold one of the changed files: the same inode at the same place."""
     site = site_packages(environment.prefix)
     if site is None:
         return ()
-    base = f"{site.relative_to(environment.prefix).as_posix()}/"
     inodes: dict[str, tuple[int, int]] = {}
     for item in findings[:_COMPARED]:
-        if item.kind == "changed" and item.path.startswith(base):
-            found = _inode(site / item.path.removeprefix(base), at_least=2)
-            if found is not None:
-                inodes[item.path.removeprefix(base)] = found
+        path = os.path.relpath(environment.prefix / item.path, site)  # site-packages has a Python's version above it
+        found = _inode(site / path, at_least=2) if item.kind == "changed" else None
+        if found is not None:
+            inodes[path] = found
     if not inodes:
         return ()
     home = os.path.realpath(environment.prefix)
