@@ -82,7 +82,7 @@ def check_environment(environment: Environment, lock: Lock, platform: str) -> Co
         )
     report = check_content(environment.prefix)
     drift = drift_of(environment.prefix, lock, platform)
-    return ContentCheck(report, drift, environments_sharing(environment, report.findings))
+    return ContentCheck(report, drift, environments_sharing(environment.prefix, report.findings))
 
 
 def files_layer(environment: Environment, lock: Lock, platform: str, progress: Progress) -> LayerResult:
@@ -107,23 +107,22 @@ def files_layer(environment: Environment, lock: Lock, platform: str, progress: P
     return LayerResult(FILES, "fail" if problem else "pass", problem, facts, round(time.monotonic() - start, 3))
 
 
-def environments_sharing(environment: Environment, findings: Sequence[FileFinding]) -> tuple[str, ...]:
+def environments_sharing(prefix: Path, findings: Sequence[FileFinding]) -> tuple[str, ...]:
     """Other environments that hold one of the changed files: the same inode at the same place."""
-    site = site_packages(environment.prefix)
+    site = site_packages(prefix)
     if site is None:
         return ()
     inodes: dict[str, tuple[int, int]] = {}
     for item in findings[:_COMPARED]:
-        path = os.path.relpath(environment.prefix / item.path, site)  # site-packages has a Python's version above it
+        path = os.path.relpath(prefix / item.path, site)  # site-packages has a Python's version above it
         found = _inode(site / path, at_least=2) if item.kind == "changed" else None
         if found is not None:
             inodes[path] = found
     if not inodes:
         return ()
-    home = os.path.realpath(environment.prefix)
-    others = [item for item in all_environments() if os.path.realpath(item.prefix) != home]
-    sharing = [item for item in others if _holds(item.prefix, inodes)]
-    names = Counter(item.name for item in (environment, *others))
+    here, known = os.path.realpath(prefix), all_environments()
+    sharing = [item for item in known if os.path.realpath(item.prefix) != here and _holds(item.prefix, inodes)]
+    names = Counter(item.name for item in known)
     return tuple(item.name if names[item.name] == 1 else str(item.prefix) for item in sharing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 from envkit import fs
@@ -13,7 +14,7 @@ from envkit.installers.content import check_content, glance_at_content
 from envkit.installers.installed import distributions
 from envkit.installers.uv import uv_cache_dir
 from envkit.installers.uv_cache import heal_archives
-from envkit.operations.content import lines_of
+from envkit.operations.content import environments_sharing, lines_of
 from envkit.operations.environments import read_environment
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def check_new_files(plan: Plan, python: Path, progress: Progress) -> None:
     if not report.findings:
         return
     progress.note(f"What was installed is not what the packages say: {_told(report.findings)}. Installing it anew.")
+    for name in environments_sharing(plan.prefix, report.findings):
+        progress.note(
+            f"{name} holds the same bytes and stays as it is: `envkit restore {shlex.quote(name)} --replace`."
+        )
     cache = plan.prefix / ".envkit-fresh-cache"  # on the prefix's own disk: a CUDA build fills many a /tmp
     try:
         _install_anew(plan, python, report, cache, progress)

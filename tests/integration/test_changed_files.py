@@ -114,6 +114,8 @@ def test_restore_mends_an_environment_although_the_cache_holds_the_changed_byte(
     assert done.code == 0, done.err
     assert (site_of(first) / "numpy" / "__init__.py").read_bytes() == good
     assert "numpy/__init__.py of numpy (changed)" in done.err
+    for name in "bc":
+        assert f"{name} holds the same bytes and stays as it is: `envkit restore {name} --replace`" in done.err
     assert "Put right in uv's cache: 1 files of numpy" in done.err
     assert not list(first.glob(".envkit-fresh*"))
     assert not is_damaged(envkit, "a")
