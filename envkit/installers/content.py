@@ -99,14 +99,20 @@ def _oddities(prefix: Path) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str
 
 
 def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
-    """All files with a hash in some RECORD, and what is wrong with the RECORDs themselves."""
+    """All files with a hash in some RECORD, and what is wrong with the RECORDs themselves.
+
+    Each wheel lists its METADATA, mostly near the end: a RECORD without it was cut off, or emptied.
+    """
     files: _Files = {}
     findings = []
     for name, _, folder in distributions(prefix):
         record = folder / "RECORD"
         site = os.path.relpath(folder.parent, prefix).replace(os.sep, "/")
         try:
-            for path, digest, size in _rows(record):
+            rows = list(_rows(record))
+            if f"{folder.name}/METADATA" not in {path for path, _, _ in rows}:
+                raise ValueError("it does not list METADATA")  # noqa: TRY301 - one of several ways to be no RECORD
+            for path, digest, size in rows:
                 place = _place(site, path)
                 if place is None:
                     findings.append(FileFinding(name, path, "outside"))

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def heal_archives(cache: Path, fresh: Path, dist_infos: Iterable[str]) -> int:
     """Give the files of unpacked wheels in ``cache`` the bytes that they have in ``fresh``; how many were changed.
 
-    Only archives of the very same wheel are touched, known by an equal RECORD. Each file is replaced in one step by a
-    new one: environments that are linked to the old one keep it, and no uv that is at work sees half a file.
+    Only archives of the very same wheel are touched, known by an equal RECORD, or by everything else being equal. Each
+    file is replaced in one step by a new one: environments that are linked to the old one keep it, and no uv that is at
+    work sees half a file.
 
     Args:
         cache: uv's cache. When its layout is another one, nothing is found in it, and nothing is done.
@@ -38,8 +39,12 @@ def heal_archives(cache: Path, fresh: Path, dist_infos: Iterable[str]) -> int:
     for name in dist_infos:
         for good in _archives(fresh, name):
             for archive in _archives(cache, name):
-                if _is_same(good / name / "RECORD", archive / name / "RECORD"):
-                    healed += _heal(archive, good)
+                record = Path(name) / "RECORD"
+                differing = [file for file in _files(good) if not _is_same(good / file, archive / file)]
+                if record not in differing or differing == [record]:
+                    for file in differing:
+                        _put(good / file, archive / file)
+                    healed += len(differing)
     return healed
 
 
@@ -49,16 +54,10 @@ def _archives(cache: Path, dist_info: str) -> Iterator[Path]:
         yield Path(found).parent
 
 
-def _heal(archive: Path, good: Path) -> int:
-    healed = 0
-    for folder, _, names in os.walk(good):
+def _files(archive: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(archive):
         for name in names:
-            source = Path(folder) / name
-            target = archive / source.relative_to(good)
-            if not _is_same(source, target):
-                _put(source, target)
-                healed += 1
-    return healed
+            yield (Path(folder) / name).relative_to(archive)
 
 
 def _is_same(one: Path, other: Path) -> bool:

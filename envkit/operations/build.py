@@ -13,7 +13,6 @@ from envkit.activation import attach_hooks, check_path, install_hooks
 from envkit.backends.pythons import find_interpreter
 from envkit.backends.venv import make_venv
 from envkit.errors import EnvkitError, ExistsError, StorageError, UnfitMachineError, UsageError
-from envkit.installers import pip
 from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
 from envkit.installers.installed import installed_packages
@@ -221,16 +220,7 @@ def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
     python = make_venv(prefix, plan.interpreter, engine=options.engine)
     seconds.until_now("interpreter")
     progress.step(f"{len(packages)} packages by {options.engine}")
-    pip.install(
-        python,
-        packages,
-        plan.files,
-        python_version=plan.interpreter.version,
-        engine=options.engine,
-        config=plan.config,
-        offline=options.offline,
-        progress=progress,
-    )
+    mend.install_packages(plan, python, progress)
     _check_installed(plan)
     mend.check_new_files(plan, python, progress)
     seconds.until_now("packages")

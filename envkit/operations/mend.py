@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import shlex
 from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
 
 from envkit import fs
 from envkit.errors import DownloadError, EnvkitError, ExistsError
@@ -21,18 +24,50 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from envkit.model.content import ContentReport, FileFinding
+    from envkit.model.content import FileFinding
     from envkit.model.progress import Progress
     from envkit.operations.build import Plan
 
 _TOLD = 3
+_REFUSED = re.compile(r"Failed to install: \S+ \(([A-Za-z0-9._-]+)==")
+"""As uv 0.13.9 says it of a wheel that is in its cache and makes no sense."""
+
+
+def install_packages(plan: Plan, python: Path, progress: Progress) -> None:
+    """Install what the lock of ``plan`` names.
+
+    When an environment is to be replaced, a package that uv cannot install from what its cache holds is installed past
+    that: a cache whose WHEEL or METADATA was changed is no use any more.
+
+    Raises:
+        DownloadError, ProgramError: as ``pip.install``.
+    """
+    names = {item.name for item in plan.lock.platforms[plan.platform].packages}
+    past_cache: set[str] = set()
+    while refused := _try_to_install(plan, python, names - past_cache, progress):
+        progress.note(f"uv cannot install {', '.join(sorted(refused))} from its cache. Installing it anew.")
+        past_cache |= refused
+    if past_cache:
+        _install_anew(plan, python, past_cache, progress)
+
+
+def _try_to_install(plan: Plan, python: Path, names: set[str], progress: Progress) -> set[str]:
+    """Install packages; gives those that uv had in its cache and could not install, when they may be had elsewhere."""
+    try:
+        _install(plan, python, names, progress)
+    except EnvkitError as error:
+        said = f"{error.why or ''}\n{getattr(error, 'stderr', '')}"
+        refused: set[str] = {canonicalize_name(name) for name in _REFUSED.findall(said)} & names
+        if not refused or plan.options.engine != "uv" or not plan.options.replace:
+            raise
+        return refused
+    return set()
 
 
 def check_new_files(plan: Plan, python: Path, progress: Progress) -> None:
     """Compare what was just installed with its RECORDs, and install anew what differs, past uv's cache.
 
     Only for ``--replace``: who makes an environment again may have a reason, and it costs about a second per gigabyte.
-    Where that succeeded, the cache is put right as well: the next environment is made from it.
 
     Raises:
         DownloadError: the right files cannot be had, or the disk does not give back what is written to it.
@@ -40,74 +75,71 @@ def check_new_files(plan: Plan, python: Path, progress: Progress) -> None:
     if not plan.options.replace:
         return
     progress.step("check the files by their hashes")
-    report = check_content(plan.prefix)
-    if not report.findings:
+    before = check_content(plan.prefix)
+    if not before.findings:
         return
-    progress.note(f"What was installed is not what the packages say: {_told(report.findings)}. Installing it anew.")
-    for name in environments_sharing(plan.prefix, report.findings):
+    progress.note(f"What was installed is not what the packages say: {_told(before.findings)}. Installing it anew.")
+    for name in environments_sharing(plan.prefix, before.findings):
         progress.note(
             f"{name} holds the same bytes and stays as it is: `envkit restore {shlex.quote(name)} --replace`."
         )
-    cache = plan.prefix / ".envkit-fresh-cache"  # on the prefix's own disk: a CUDA build fills many a /tmp
-    try:
-        _install_anew(plan, python, report, cache, progress)
-        _check_again(plan, report, progress)
-        if plan.options.engine == "uv":
-            _heal_cache(plan, report, cache, progress)
-    finally:
-        fs.remove_tree(cache)
-
-
-def _install_anew(plan: Plan, python: Path, report: ContentReport, cache: Path, progress: Progress) -> None:
-    damaged = set(report.damaged_packages)
-    packages = [item for item in plan.lock.platforms[plan.platform].packages if item.name in damaged]
-    cache.mkdir(exist_ok=True)
-    try:
-        pip.install(
-            python,
-            packages,
-            plan.files,
-            python_version=plan.interpreter.version,
-            engine=plan.options.engine,
-            config=plan.config,
-            offline=plan.options.offline,
-            progress=progress,
-            fresh_cache=cache,
-        )
-    except EnvkitError as error:
-        raise DownloadError(
-            f"The cache of {plan.options.engine} holds changed files of {', '.join(sorted(damaged))}, and the right "
-            "ones cannot be had.",
-            why=f"{error.message} {error.why or ''}".strip(),
-            hint=f"Name a folder that holds {', '.join(item.file for item in packages[:_TOLD])} with --wheelhouse DIR"
-            f"{', or leave out --offline' if plan.options.offline else ''}. {error.hint or ''}".strip(),
-        ) from error
-
-
-def _check_again(plan: Plan, before: ContentReport, progress: Progress) -> None:
-    """What a wheel with the locked hash says wrongly of itself, it says twice; all else is a failure."""
-    again = check_content(plan.prefix)
-    wrong = [item for item in again.findings if item not in before.findings]
+    _install_anew(plan, python, set(before.damaged_packages), progress)
+    after = check_content(plan.prefix)
+    wrong = [item for item in after.findings if item not in before.findings]
     if wrong:
         raise DownloadError(
             f"What was written to {plan.prefix} is not what the packages say, twice: {_told(wrong)}.",
             why="The files were unpacked anew from wheels with the locked hashes.",
             hint="Look at the disk and the memory of this machine.",
         )
-    if again.findings:
-        progress.note(f"The wheels themselves say so wrongly, and have the locked hashes: {_told(again.findings)}.")
+    if after.findings:  # the same again, from wheels with the locked hashes
+        progress.note(f"The wheels themselves say so wrongly, and have the locked hashes: {_told(after.findings)}.")
 
 
-def _heal_cache(plan: Plan, report: ContentReport, cache: Path, progress: Progress) -> None:
-    damaged = set(report.damaged_packages)
-    folders = [folder.name for name, _, folder in distributions(plan.prefix) if name in damaged]
+def _install(plan: Plan, python: Path, names: set[str], progress: Progress, fresh_cache: Path | None = None) -> None:
+    pip.install(
+        python,
+        [item for item in plan.lock.platforms[plan.platform].packages if item.name in names],
+        plan.files,
+        python_version=plan.interpreter.version,
+        engine=plan.options.engine,
+        config=plan.config,
+        offline=plan.options.offline,
+        progress=progress,
+        fresh_cache=fresh_cache,
+    )
+
+
+def _install_anew(plan: Plan, python: Path, names: set[str], progress: Progress) -> None:
+    """Install packages from wheels alone, and put uv's cache right: the next environment is made from it."""
+    files = [item.file for item in plan.lock.platforms[plan.platform].packages if item.name in names]
+    cache = plan.prefix / ".envkit-fresh-cache"  # on the prefix's own disk: a CUDA build fills many a /tmp
+    cache.mkdir()
+    try:
+        _install(plan, python, names, progress, fresh_cache=cache)
+        if plan.options.engine == "uv":
+            _heal_cache(plan, names, cache, progress)
+    except EnvkitError as error:
+        raise DownloadError(
+            f"What the cache of {plan.options.engine} holds of {', '.join(sorted(names))} was changed, and the right "
+            "files cannot be had.",
+            why=f"{error.message} {error.why or ''}".strip(),
+            hint=f"Name a folder that holds {', '.join(files[:_TOLD])} with --wheelhouse DIR"
+            f"{', or leave out --offline' if plan.options.offline else ''}.",
+        ) from error
+    finally:
+        fs.remove_tree(cache)
+
+
+def _heal_cache(plan: Plan, names: set[str], cache: Path, progress: Progress) -> None:
+    folders = [folder.name for name, _, folder in distributions(plan.prefix) if name in names]
     try:
         healed = heal_archives(uv_cache_dir(), cache, folders)
     except (OSError, EnvkitError) as error:  # the environment itself is right
         progress.note(f"uv's cache still holds the changed files: {error}")
         return
     if healed:
-        progress.note(f"Put right in uv's cache: {healed} files of {', '.join(sorted(damaged))}.")
+        progress.note(f"Put right in uv's cache: {healed} files of {', '.join(sorted(names))}.")
 
 
 def refuse_changed_files(name: str, prefix: Path) -> None:

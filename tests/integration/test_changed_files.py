@@ -222,3 +222,25 @@ def test_a_wheel_that_is_wrong_about_itself_is_no_obstacle(envkit, make, project
     done = envkit("restore", "a", "--replace", "--no-verify", "--engine", engine)
     assert done.code == 0, done.err
     assert "The wheels themselves say so wrongly" in done.err
+
+
+@pytest.mark.parametrize("file", ["METADATA", "WHEEL", "RECORD"])
+@pytest.mark.parametrize("how", ["changed", "gone", "empty"])
+def test_a_cache_that_uv_cannot_install_from_is_mended(envkit, make, file, how):
+    prefix = make("a")
+    (cached,) = Path(os.environ["UV_CACHE_DIR"]).glob(f"archive-v*/*/numpy-1.21.5.dist-info/{file}")
+    good = cached.read_bytes()
+    if how == "changed":
+        flip(cached)
+    elif how == "gone":
+        cached.unlink()
+    else:
+        cached.write_bytes(b"")
+    done = envkit("restore", "a", "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert "anew" in done.err
+    assert cached.read_bytes() == good
+    assert not list(prefix.glob(".envkit-fresh*"))
+    make("b")
+    for name in "ab":
+        assert envkit("doctor", name, "--json").json["findings"] == []

@@ -20,11 +20,14 @@ def digest(data: bytes, algorithm: str = "sha256") -> str:
     return f"{algorithm}={value}"
 
 
+METADATA = f"one-1.0.dist-info/METADATA,{digest(b'M')},1\n"
+
+
 def install(prefix: Path, name: str, files: dict[str, bytes], *, version: str = "1.0", record: str = "") -> Path:
     """Put a package there as an installer does; ``record`` is added to its RECORD. Gives its dist-info folder."""
     site = prefix / SITE
     lines = []
-    for path, data in files.items():
+    for path, data in {**files, f"{name}-{version}.dist-info/METADATA": b"M"}.items():
         target = Path(os.path.normpath(site / path))
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
@@ -58,8 +61,8 @@ def test_untouched_files_are_no_finding_whatever_they_are_called(tmp_path):
     (tmp_path / SITE / "odd" / "not recorded.py").write_text("mine")
     report = check_content(tmp_path)
     assert report.findings == report.leftovers == report.duplicates == ()
-    assert report.files_checked == 7
-    assert report.bytes_checked == 13
+    assert report.files_checked == 8
+    assert report.bytes_checked == 14
 
 
 def test_changed_missing_and_replaced_files_are_told_with_their_package(tmp_path):
@@ -107,7 +110,7 @@ def test_a_file_of_two_packages_is_fine_when_it_is_that_of_either(tmp_path):
 @pytest.mark.parametrize("algorithm", ["sha384", "sha512"])
 def test_longer_hashes_count_and_unknown_ones_do_not(tmp_path, algorithm):
     info = install(tmp_path, "one", {"one/a.py": b"abc"})
-    (info / "RECORD").write_text(f"one/a.py,{digest(b'abc', algorithm)},3\none/b.py,md5=abc,3\n")
+    (info / "RECORD").write_text(f"one/a.py,{digest(b'abc', algorithm)},3\none/b.py,md5=abc,3\n{METADATA}")
     assert kinds(tmp_path) == []
     (tmp_path / SITE / "one/a.py").write_bytes(b"abd")
     assert kinds(tmp_path) == [("one/a.py", "changed")]
@@ -126,7 +129,7 @@ def test_entries_that_leave_the_prefix_are_told_and_not_followed(tmp_path, path)
 
 def test_a_record_that_is_gone_or_nonsense_is_a_finding_and_no_traceback(tmp_path):
     good = install(tmp_path, "good", {"good/a.py": b"abc"})
-    for name in ("gone", "huge", "field", "hash", "folder", "zero", "pipe"):
+    for name in ("gone", "huge", "field", "hash", "folder", "zero", "pipe", "empty"):
         install(tmp_path, name, {f"{name}/a.py": b"abc"})
     site = tmp_path / SITE
     (site / "gone-1.0.dist-info/RECORD").unlink()
@@ -140,14 +143,16 @@ def test_a_record_that_is_gone_or_nonsense_is_a_finding_and_no_traceback(tmp_pat
     (site / "pipe-1.0.dist-info/RECORD").unlink()
     os.mkfifo(site / "pipe-1.0.dist-info/RECORD")
 
-    report = check_content(tmp_path)
-    found = {item.package: item.kind for item in report.findings}
-    assert {name: found.get(name) for name in ("gone", "huge", "field", "hash", "folder", "pipe")} == dict.fromkeys(
-        ("gone", "huge", "field", "hash", "folder", "pipe"), "record"
-    )
+    (site / "empty-1.0.dist-info/RECORD").write_text("")
+
+    found = {item.package: item.kind for item in check_content(tmp_path).findings}
+    for name in ("gone", "huge", "field", "hash", "folder", "pipe", "empty"):
+        assert found.get(name) == "record", name
     assert found["zero"] in {"record", "outside"}  # Python 3.10's csv refuses the byte
     assert "good" not in found
-    (good / "RECORD").write_text(f"good/a.py,{digest(b'abc')},999999999999999999999999999\n,,\n\ngood\n")
+    (good / "RECORD").write_text(
+        f"good/a.py,{digest(b'abc')},999999999999999999999999999\n,,\n\ngood\n{METADATA.replace('one', 'good')}"
+    )
     assert "good" not in {item.package for item in check_content(tmp_path).findings}
 
 
@@ -155,7 +160,7 @@ def test_names_that_are_no_utf_8_are_read_and_shown_with_escapes(tmp_path):
     info = install(tmp_path, "odd", {"odd/a.py": b"a"})
     name = os.fsdecode(b"odd/\xff.py")
     (tmp_path / SITE / name).write_bytes(b"abc")
-    (info / "RECORD").write_bytes(os.fsencode(f"{name},{digest(b'abc')},3\n"))
+    (info / "RECORD").write_bytes(os.fsencode(f"{name},{digest(b'abc')},3\n{METADATA.replace('one', 'odd')}"))
     assert kinds(tmp_path) == []
     (tmp_path / SITE / name).write_bytes(b"abd")
     (finding,) = check_content(tmp_path).findings
@@ -186,6 +191,7 @@ def test_a_glance_sees_sizes_missing_files_and_what_is_newer(tmp_path):
     now, site = time.time(), tmp_path / SITE / "one"
     for name in "abcd":
         os.utime(site / f"{name}.py", (now - 100, now - 100))
+    os.utime(site.parent / "one-1.0.dist-info/METADATA", (now - 100, now - 100))
     assert glance_at_content(tmp_path, now - 50).bytes_checked == 0
     (site / "a.py").write_bytes(b"abd")
     (site / "b.py").write_bytes(b"abcd")

@@ -37,6 +37,13 @@ def test_only_archives_of_the_same_wheel_are_healed_and_links_keep_their_bytes(t
     assert sorted(path.name for path in (bad / "one").iterdir()) == ["a.py", "b.py"]
 
 
+def test_a_record_alone_that_differs_is_healed_too(tmp_path):
+    archive(tmp_path / "fresh", "x")
+    bad = archive(tmp_path / "cache", "bad", record="cut o")
+    assert heal_archives(tmp_path / "cache", tmp_path / "fresh", [INFO]) == 1
+    assert (bad / INFO / "RECORD").read_text() == "r"
+
+
 def test_a_cache_of_another_shape_is_left_alone(tmp_path):
     archive(tmp_path / "fresh", "x")
     (tmp_path / "cache" / "wheels").mkdir(parents=True)
