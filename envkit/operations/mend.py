@@ -57,7 +57,7 @@ def _try_to_install(plan: Plan, python: Path, names: set[str], progress: Progres
         _install(plan, python, names, progress)
     except EnvkitError as error:
         said = f"{error.why or ''}\n{getattr(error, 'stderr', '')}"
-        refused: set[str] = {canonicalize_name(name) for name in _REFUSED.findall(said)} & names
+        refused = names.intersection(canonicalize_name(name) for name in _REFUSED.findall(said))
         if not refused or plan.options.engine != "uv" or not plan.options.replace:
             raise
         return refused
