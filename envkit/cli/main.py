@@ -25,6 +25,7 @@ COMMANDS = {
     "run": "Run a command in an environment.",
     "shell": "Start a shell in an environment.",
     "verify": "Prove that an environment computes, layer by layer.",
+    "doctor": "Say what is wrong with an environment, or with all, and what to do.",
     "snapshot": "Take, list, show and export snapshots.",
     "hooks": "Show, write again and remove the hooks that switch the CUDA toolkit.",
     "specs": "Show the specs that ship with envkit.",

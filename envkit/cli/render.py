@@ -28,6 +28,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "remove": {"removed": None},
     "lock": {"lock": None, "changes": []},
     "verify": {"environment": None, "level": None, "layers": [], "verified": False, "snapshot": None},
+    "doctor": {"facts": None, "findings": []},
     "snapshot take": {"snapshot": None},
     "snapshot list": {"snapshots": []},
     "snapshot show": {"snapshot": None},

@@ -101,8 +101,9 @@ def install(
     config: PipConfig,
     offline: bool,
     progress: Progress,
+    fresh_cache: Path | None = None,
 ) -> None:
-    """Install exactly ``packages`` into the environment of the interpreter ``python``, which holds nothing else.
+    """Install exactly ``packages`` into the environment of the interpreter ``python``.
 
     Args:
         python: the environment's interpreter.
@@ -113,6 +114,8 @@ def install(
         config: the user's settings for the default index.
         offline: whether only this disk and uv's cache may be used.
         progress: told what happens.
+        fresh_cache: an empty folder that uv uses instead of its cache, so that nothing of that gets in; the packages
+            are put in the place of those that are there. pip copies files anyway, and checks those of its cache.
 
     Raises:
         DownloadError: a file could not be had, or is not the locked one.
@@ -124,7 +127,8 @@ def install(
             lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
             requirements.write_text("".join(lines), encoding="utf-8")
             if engine == "uv":
-                _by_uv(python, group, requirements, config, offline=offline, progress=progress)
+                more = () if fresh_cache is None else ("--reinstall", "--cache-dir", fresh_cache)
+                _by_uv((python, *more), group, requirements, config, offline=offline, progress=progress)
             else:
                 program = pip_program(python, python_version)
                 _by_pip(program, group, requirements, config, offline=offline, progress=progress)
@@ -150,9 +154,15 @@ def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config
 
 
 def _by_uv(
-    python: Path, group: _Group, requirements: Path, config: PipConfig, *, offline: bool, progress: Progress
+    target: tuple[str | Path, ...],
+    group: _Group,
+    requirements: Path,
+    config: PipConfig,
+    *,
+    offline: bool,
+    progress: Progress,
 ) -> None:
-    command: list[str | Path] = [uv_program(), "pip", "install", "--python", python, "--no-deps", "--require-hashes"]
+    command: list[str | Path] = [uv_program(), "pip", "install", "--no-deps", "--require-hashes", "--python", *target]
     command += ["-r", requirements, *_wheels_only(group), *group.uv]
     # of uv.toml only how an index is reached; which index it is, the group says
     settings = requirements.with_name("uv.toml")
@@ -161,7 +171,7 @@ def _by_uv(
     environment = uv_environment()
     reach = uv_index_environment(config)
     environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - _OF_THE_DEFAULT}
-    environment |= literal_dollars(python.parent.parent)
+    environment |= literal_dollars(Path(target[0]).parent.parent)
     # uv's cache may hold everything, and then nothing is asked of any index
     cached = process.run(
         [*command, "--offline", "--quiet"],

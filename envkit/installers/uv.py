@@ -76,7 +76,15 @@ def literal_dollars(prefix: Path) -> dict[str, str | None]:
         plain or braced: f"${plain}" if plain else f"${{{braced}}}" for plain, braced in names
     }
     if "HOME" in variables and "UV_CACHE_DIR" not in os.environ:
-        uv = uv_program()  # in whose folder no settings of a project lie
-        said = process.run([uv, "cache", "dir"], timeout_s=30.0, env=uv_environment(), cwd=uv.parent).stdout
-        variables["UV_CACHE_DIR"] = said.strip()
+        variables["UV_CACHE_DIR"] = str(uv_cache_dir())
     return variables
+
+
+def uv_cache_dir() -> Path:
+    """The folder of uv's cache, as the user's settings have it.
+
+    Raises:
+        ProgramError: uv does not tell.
+    """
+    uv = uv_program()  # in whose folder no settings of a project lie
+    return Path(process.run([uv, "cache", "dir"], timeout_s=30.0, env=uv_environment(), cwd=uv.parent).stdout.strip())

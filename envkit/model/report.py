@@ -18,8 +18,11 @@ Level = Literal["import", "device", "full"]
 LAYERS = ("import", "device", "compute", "memory")
 """The layers that must all pass for an environment to be verified, in their order."""
 
+FILES = "files"
+"""The layer that compares the packages' files with their RECORDs; envkit itself runs it, not the environment."""
+
 LAYERS_OF_LEVEL: Mapping[Level, tuple[str, ...]] = MappingProxyType(
-    {"import": LAYERS[:1], "device": LAYERS, "full": LAYERS}
+    {"import": LAYERS[:1], "device": LAYERS, "full": (*LAYERS, FILES)}
 )
 """The layers that each level runs."""
 
@@ -103,13 +106,21 @@ class VerifyReport:
         return not self.failed and any(result.status == "skip" for result in self.layers if result.layer in LAYERS)
 
     @property
-    def reason(self) -> str | None:
-        """The reason of the first layer that failed, or else of the first that was skipped; None when all passed."""
+    def telling(self) -> LayerResult | None:
+        """The layer that tells most: the first that failed, or else the first that was skipped; None when all passed.
+
+        Changed files come before all: that an import crashes is what follows from them.
+        """
         for status in ("fail", "skip"):
-            for result in self.layers:
-                if result.status == status:
-                    return result.reason
+            found = [result for result in self.layers if result.status == status]
+            if found:
+                return next((result for result in found if result.layer == FILES), found[0])
         return None
+
+    @property
+    def reason(self) -> str | None:
+        """The reason of the layer that tells most."""
+        return None if self.telling is None else self.telling.reason
 
     def facts(self, layer: str) -> Mapping[str, Any]:
         """The facts of ``layer``; empty when it is not in this report."""

@@ -10,11 +10,10 @@ from envkit import __version__, fs
 from envkit.activation import attach_hooks, install_hooks
 from envkit.backends.venv import make_venv
 from envkit.errors import EnvkitError, StorageError
-from envkit.installers import pip
 from envkit.installers.installed import installed_packages
 from envkit.model.environment import Environment
 from envkit.model.lock import Drift
-from envkit.operations import clock, environments, journal, recovery
+from envkit.operations import clock, environments, journal, mend, recovery
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
 
@@ -95,17 +94,9 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     python = make_venv(prefix, plan.interpreter, engine=options.engine)
     seconds.until_now("interpreter")
     progress.step(f"{len(packages)} packages by {options.engine}")
-    pip.install(
-        python,
-        packages,
-        plan.files,
-        python_version=plan.interpreter.version,
-        engine=options.engine,
-        config=plan.config,
-        offline=options.offline,
-        progress=progress,
-    )
+    mend.install_packages(plan, python, progress)
     _check_installed(plan)
+    mend.check_new_files(plan, python, progress)
     seconds.until_now("packages")
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)

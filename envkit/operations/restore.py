@@ -17,6 +17,7 @@ from envkit.operations.environments import (
     read_environment,
     word_for,
 )
+from envkit.operations.mend import refuse_changed_files
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.plan import Seconds, name_and_prefix
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
@@ -152,6 +153,7 @@ def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
             why="Something was installed or removed in it since.",
             hint="Make it again with --replace, or a second one with --name N.",
         )
+    refuse_changed_files(name, prefix)
 
 
 def _tell_changes(snapshot: Snapshot, progress: Progress) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import EnvkitError, NotVerifiableError, ProgramError, StorageError, VerificationFailedError
-from envkit.model.report import LAYERS_OF_LEVEL, Level, VerifyReport
+from envkit.model.report import FILES, LAYERS, LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
+from envkit.operations.content import files_layer
 from envkit.operations.environments import find_environment, put_back, usable_environment, write_record
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
@@ -44,10 +45,9 @@ class VerifyResult:
     def error(self) -> EnvkitError | None:
         """The failure that the command ends with; None for verified and for a passed level import."""
         name, reason = self.environment.name, self.report.reason
-        if self.report.failed:
-            layer = next(item.layer for item in self.report.layers if item.status == "fail")
+        if self.report.failed and self.report.telling is not None:
             return VerificationFailedError(
-                f"{name} is broken: layer {layer} failed.",
+                f"{name} is broken: layer {self.report.telling.layer} failed.",
                 why=reason,
                 hint=f"`envkit info {name}` shows what is installed; `envkit restore {name} --replace` makes it again.",
             )
@@ -89,8 +89,11 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
     platform = current_platform()
     smi = query_gpus()
     expectation = Expectation(_versions(lock, platform), environment.build_cuda, smi=smi)
-    layers = verify_runtime(environment.executable, expect=expectation, layers=LAYERS_OF_LEVEL[level])
-    report = VerifyReport(level, layers)
+    wanted = LAYERS_OF_LEVEL[level]
+    files = (files_layer(environment, lock, platform, progress),) if FILES in wanted else ()
+    runtime = [layer for layer in wanted if layer in LAYERS]
+    layers = verify_runtime(environment.executable, expect=expectation, layers=runtime)
+    report = VerifyReport(level, (*layers, *files))
     snapshot, problem = None, None
     if report.failed or level != "import":
         environment = environment.verified(

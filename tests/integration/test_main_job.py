@@ -95,6 +95,21 @@ def test_verify_again_takes_another_snapshot_and_level_import_takes_none(real):
     assert [item["id"] for item in snapshots] == sorted((item["id"] for item in snapshots), reverse=True)
 
 
+@pytest.mark.parametrize("engine", ["uv", "pip"])
+def test_level_full_has_no_false_alarm(real, engine):
+    made = real("create", "torch213-cpu", "--name", f"full-{engine}", "--engine", engine, "--no-verify", timeout_s=900)
+    assert made.code == 0, made.err
+    done = real("verify", f"full-{engine}", "--level", "full", "--json")
+    assert done.code == 0, done.json["layers"]
+    files = done.json["layers"][-1]
+    assert (files["layer"], files["status"]) == ("files", "pass")
+    assert files["facts"]["files_checked"] > 10_000
+    assert files["facts"]["bytes_checked"] > 500_000_000
+    assert real("doctor", f"full-{engine}", "--json").json["findings"] == []
+    assert real("restore", f"full-{engine}", "--json").json["created"] is False
+    assert real("remove", f"full-{engine}", "--yes").code == 0
+
+
 def test_check_env_runs_alone(real):
     prefix = Path(real("info", NAME, "--json").json["environment"]["prefix"])
     done = subprocess.run(

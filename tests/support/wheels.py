@@ -47,7 +47,8 @@ def make_wheel(
     content[f"{info}/WHEEL"] = _wheel_file(tags)
     if entry_points is not None:
         content[f"{info}/entry_points.txt"] = entry_points.encode()
-    record = "".join(f"{path},{_record_hash(data)},{len(data)}\n" for path, data in content.items())
+    quoted = {path: f'"{path}"' if "," in path else path for path in content}  # RECORD is CSV
+    record = "".join(f"{quoted[path]},{_record_hash(data)},{len(data)}\n" for path, data in content.items())
     content[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     wheel = folder / f"{module}-{version}-{tags}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:

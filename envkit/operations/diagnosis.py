@@ -1,0 +1,218 @@
+"""The single looks that ``envkit doctor`` takes; each answers with findings and raises for nothing that is broken."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from envkit import paths
+from envkit.activation import hook_states
+from envkit.errors import EnvkitError, InvalidFileError
+from envkit.model.finding import Finding
+from envkit.operations import journal
+from envkit.operations.content import check_environment, counted, lines_of, sharing_text
+from envkit.operations.environments import word_for
+from envkit.operations.own_files import own_lock
+from envkit.probes.host import current_platform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from envkit.model.environment import Environment
+    from envkit.operations.content import ContentCheck
+    from envkit.owner import Liveness
+
+_ASIDE = re.compile(r"\..+\.envkit-(?:old|gone)-[0-9a-f]{8}")
+"""Folders that are moved aside while an environment is replaced or removed."""
+
+
+def of_state(environment: Environment) -> list[Finding]:
+    """Whether an environment is whole, as far as a few looks tell."""
+    if environment.state == "complete":
+        return []
+    if environment.state == "incomplete":
+        return [_incomplete(environment)]
+    name = environment.name
+    gone = bool(environment.id) and not os.path.exists(environment.executable)  # noqa: PTH110 - raises for no permission
+    return [
+        Finding(
+            "interpreter-gone" if gone else "environment-broken",
+            "error",
+            f"{name} is broken.",
+            why=environment.problem,
+            fix=(
+                f"Make it again: `envkit restore {word_for(environment)} --replace`, or `envkit create` with --replace.",
+                f"Or remove it: `envkit remove {word_for(environment)}`.",
+            ),
+            evidence=(str(environment.prefix),),
+        )
+    ]
+
+
+def _incomplete(environment: Environment) -> Finding:
+    evidence = (str(environment.prefix), str(journal.journal_path(environment.prefix)))
+    liveness = _liveness(environment)
+    if liveness != "dead":
+        is_sure = liveness == "alive"
+        return Finding(
+            "environment-in-work",
+            "note" if is_sure else "warning",
+            f"{environment.name} is incomplete: envkit {'is' if is_sure else 'may be'} at work on it.",
+            why=environment.problem,
+            fix=() if is_sure else ("If that has died, run the command that it was with --break-lock.",),
+            evidence=evidence,
+        )
+    return Finding(
+        "environment-incomplete",
+        "error",
+        f"{environment.name} is incomplete.",
+        why=environment.problem,
+        fix=(
+            "Run the `envkit create` or `envkit restore` that was to make it again; it cleans up first.",
+            f"Or remove it: `envkit remove {word_for(environment)}`.",
+        ),
+        evidence=evidence,
+    )
+
+
+def _liveness(environment: Environment) -> Liveness:
+    try:
+        pending = journal.read(environment.prefix)
+    except InvalidFileError:  # a newer envkit's: the problem tells it
+        return "unsure"
+    return "dead" if pending is None else pending.owner.liveness()
+
+
+def of_contents(environment: Environment) -> list[Finding]:
+    """Whether the packages are what the lock says, and the files what the packages say."""
+    try:
+        check = check_environment(environment, own_lock(environment), current_platform())
+    except EnvkitError as error:
+        return [
+            Finding(
+                "lock-unreadable",
+                "error",
+                f"What belongs into {environment.name} cannot be told.",
+                why=error.message,
+                fix=(f"Make it again from a snapshot: `envkit restore {word_for(environment)} --replace`.",),
+            )
+        ]
+    except OSError:
+        return []  # told with the list of packages
+    return [*_files(environment, check), *_versions(environment, check), *_oddities(environment, check)]
+
+
+def _files(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
+    findings = check.files.findings
+    again = f"envkit restore {word_for(environment)} --replace"
+    if not findings:
+        return
+    fix = [f"Make it again: `{again}`. It takes no wrong bytes from uv's cache."]
+    fix += [f"The same for {name}: `envkit restore {shlex.quote(name)} --replace`." for name in check.sharing]
+    shared = sharing_text(check.sharing) if check.sharing else None
+    yield Finding(
+        "files-changed",
+        "error",
+        f"{counted(findings)} in {environment.name}.",
+        why=shared or "They were changed or deleted after the installation, or the disk or the cache is damaged.",
+        fix=tuple(fix),
+        evidence=tuple(lines_of(findings)),
+    )
+
+
+def _versions(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
+    if check.lost:
+        yield Finding(
+            "packages-differ",
+            "error",
+            f"{environment.name} does not hold the packages that its lock names.",
+            why="Something was installed or removed in it since.",
+            fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
+            evidence=tuple(map(str, check.lost)),
+        )
+    if check.added:
+        yield Finding(
+            "packages-added",
+            "note",
+            f"{environment.name} holds packages that its lock does not name.",
+            why="`envkit restore` does not bring them back.",
+            evidence=tuple(map(str, check.added)),
+        )
+
+
+def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
+    for name, folders in check.files.duplicates:
+        yield Finding(
+            "package-twice",
+            "error",
+            f"{name} is installed twice in {environment.name}.",
+            why="Two versions wrote into the same folder; which files are whose is left to chance.",
+            fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
+            evidence=folders,
+        )
+    if check.files.leftovers:
+        yield Finding(
+            "pip-leftovers",
+            "warning",
+            f"pip was cut off in {environment.name} and left folders behind.",
+            why="pip renames what it uninstalls to a name with `~`. Python does not import it; it takes space.",
+            fix=("Delete these entries of site-packages.",),
+            evidence=check.files.leftovers,
+        )
+
+
+def of_hooks(environment: Environment) -> list[Finding]:
+    """Whether the hooks are those that this envkit would write."""
+    try:
+        library_path = own_lock(environment).library_path
+        states = hook_states(environment.prefix, slot="VENV", toolkit=environment.toolkit, library_path=library_path)
+    except (EnvkitError, OSError):  # the lock is told elsewhere
+        return []
+    found = []
+    for state, why in (
+        ("missing", "Activation does not switch the CUDA toolkit in these shells."),
+        ("stale", "Another version of envkit wrote them, or somebody changed them."),
+    ):
+        files = tuple(str(item.file) for item in states if item.state == state)
+        if files:
+            word = "install" if environment.toolkit is not None else "remove"
+            fix = (f"`envkit hooks {word} {word_for(environment)}`",)
+            message = f"Hooks of {environment.name} are {state}."
+            found.append(Finding(f"hooks-{state}", "warning", message, why=why, fix=fix, evidence=files))
+    return found
+
+
+def leftovers_of_envkit() -> list[Finding]:
+    """Folders of replaced and removed environments that no journal leads to any more."""
+    home = paths.envs_dir()
+    try:
+        names = sorted(os.listdir(home))  # noqa: PTH208 - names
+    except OSError:
+        return []
+    prefixes = [home / name for name in map(journal.prefix_of, names) if name is not None]
+    awaited = {folder for prefix in prefixes for folder in _awaited(prefix)}
+    folders = [str(home / name) for name in names if _ASIDE.fullmatch(name) and home / name not in awaited]
+    if not folders:
+        return []
+    return [
+        Finding(
+            "old-folders",
+            "warning",
+            "Folders of environments that were replaced or removed are still there.",
+            why="envkit was cut off while it deleted them, or while it built what was to replace them.",
+            fix=("Look into them, then delete them.",),
+            evidence=tuple(folders),
+        )
+    ]
+
+
+def _awaited(prefix: Path) -> tuple[Path, ...]:
+    """Where a change that has not ended keeps things; it is told as such."""
+    try:
+        pending = journal.read(prefix)
+    except InvalidFileError:
+        return ()
+    return () if pending is None else (pending.old, pending.gone)

@@ -1,0 +1,126 @@
+"""Doctor: what is wrong with this machine's environments, or with one of them. It takes no lock and changes nothing."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from envkit.errors import VerificationFailedError
+from envkit.installers.installed import installed_packages
+from envkit.model.finding import SEVERITIES, Finding
+from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_hooks, of_state
+from envkit.operations.environments import all_environments, find_environment
+from envkit.probes.nvidia_smi import query_gpus
+
+if TYPE_CHECKING:
+    from envkit.model.environment import Environment
+    from envkit.model.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the environment and of the machine; None for what is not.
+
+    ``cuda_available`` is for torch itself to tell (``envkit verify``), so it is None here.
+    """
+
+    torch_version: str | None
+    build_cuda: str | None
+    driver_version: str | None
+    gpus: tuple[str, ...]
+    python: str | None
+    packages: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object ``facts`` (docs/json.md)."""
+        return {
+            "torch_version": self.torch_version,
+            "build_cuda": self.build_cuda,
+            "cuda_available": None,
+            "driver_version": self.driver_version,
+            "gpus": list(self.gpus),
+            "python": self.python,
+            "os": platform.platform(),
+            "packages": self.packages,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorResult:
+    """A diagnosis.
+
+    Attributes:
+        subject: name of the environment, or None when all were looked at.
+        facts: what is known.
+        findings: the worst first.
+        looked_at: how many environments.
+    """
+
+    subject: str | None
+    facts: Facts
+    findings: tuple[Finding, ...]
+    looked_at: int
+
+    @property
+    def error(self) -> VerificationFailedError | None:
+        """The failure that the command ends with, which leaves the rest to the findings; None when none is an error."""
+        errors = [item for item in self.findings if item.severity == "error"]
+        if not errors:
+            return None
+        count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
+        where = f"in {self.subject}" if self.subject else "in the environments"
+        return VerificationFailedError(f"Found {count} {where}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of ``envkit doctor --json`` (docs/json.md)."""
+        return {"facts": self.facts.to_json(), "findings": [item.to_json() for item in self.findings]}
+
+
+def doctor(env: str | None, progress: Progress) -> DoctorResult:
+    """Look at one environment, files and all, or at the state of each.
+
+    Raises:
+        NotFoundError: there is no such environment.
+    """
+    if env is None:
+        environments = all_environments()
+        findings = [finding for item in environments for finding in of_state(item)]
+        findings += leftovers_of_envkit()
+        return _result(None, findings, len(environments))
+    environment = find_environment(env)
+    findings = of_state(environment)
+    if environment.state == "complete":
+        progress.step(f"check the files of {environment.name} by their hashes")
+        findings += [*of_contents(environment), *of_hooks(environment)]
+    return _result(environment, findings, 1)
+
+
+def _result(environment: Environment | None, findings: list[Finding], looked_at: int) -> DoctorResult:
+    smi = query_gpus()
+    packages: dict[str, str] = {}
+    if environment is not None:
+        try:
+            packages = dict(sorted(installed_packages(environment.prefix).items()))
+        except OSError as error:
+            findings.append(_unlisted(environment, error))
+    facts = Facts(
+        torch_version=packages.get("torch"),
+        build_cuda=None if environment is None else environment.build_cuda,
+        driver_version=str(smi.driver_version) if smi.driver_version else None,
+        gpus=tuple(gpu.name or "unknown" for gpu in smi.gpus),
+        python=(environment.python or None) if environment is not None else None,
+        packages=packages,
+    )
+    ordered = tuple(sorted(findings, key=lambda item: SEVERITIES.index(item.severity)))
+    return DoctorResult(None if environment is None else environment.name, facts, ordered, looked_at)
+
+
+def _unlisted(environment: Environment, error: OSError) -> Finding:
+    return Finding(
+        "packages-unreadable",
+        "error",
+        f"The packages of {environment.name} cannot be listed.",
+        why=str(error),
+        fix=(f"Make it again: `envkit restore {environment.name} --replace`.",),
+    )
