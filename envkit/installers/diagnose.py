@@ -26,6 +26,10 @@ _BLAMES = re.compile(r"\s*(?:error|cause|caused by|warning: retrying|\u00d7|\u25
 """Lines in which uv and pip say what went wrong; others, such as a build's log, may hold the same words."""
 _OFFLINE = re.compile(r"network was disabled|offline", re.IGNORECASE)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+_INCOMPLETE = re.compile(
+    r"end of file before message length|incomplete-download|not enough bytes were received", re.IGNORECASE
+)
+_NO_WHEEL = re.compile(r"failed to extract archive|invalid zip file structure", re.IGNORECASE)
 _NO_LOCKS = re.compile(r"failed to lock .*\((?:os error (?:37|38|95))\)", re.IGNORECASE)
 """ENOLCK, ENOSYS and EOPNOTSUPP of Linux, as uv writes them."""
 _NOT_WRITABLE = re.compile(
@@ -37,14 +41,21 @@ _NOT_WRITABLE = re.compile(
 def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place: str, *, offline: bool) -> EnvkitError:
     """The error to show for an installer's ``error`` about ``packages`` that were to come from ``place``."""
     said = f"{getattr(error, 'stderr', '')}\n{getattr(error, 'stdout', '')}"
-    named = _named(packages, said)
-    telling = _telling_lines(said)
+    named = named_packages(packages, said)
     storage = storage_error(error)
     if storage is not None:
         return storage
     if _MISMATCH.search(said):
-        return _mismatch(named[0], place, said)
-    files = _files(named)
+        found = re.findall(r"\b[0-9a-f]{64}\b", said)
+        return hash_mismatch(named[0], place, next((digest for digest in found if digest != named[0].sha256), None))
+    return (
+        _absence(named, said, place, offline=offline) or _bad_answer(named, said, place) or _other(error, named, place)
+    )
+
+
+def _absence(named: Sequence[LockedPackage], said: str, place: str, *, offline: bool) -> DownloadError | None:
+    """Files that could not be had at all."""
+    files, telling = _files(named), _telling_lines(said)
     if offline or _OFFLINE.search(said):
         return DownloadError(
             f"Offline, and not on this disk: {files}.",
@@ -53,14 +64,31 @@ def download_error(error: EnvkitError, packages: Sequence[LockedPackage], place:
         )
     blamed = "\n".join(line for line in said.splitlines() if _BLAMES.match(line)) or said
     if _UNREACHABLE.search(blamed):
-        return DownloadError(f"Could not get {files} from {place}.", why=telling, hint=_advice(named))
+        return DownloadError(f"Could not get {files} from {place}.", why=telling, hint=advice(named))
     if _ABSENT.search(blamed):
-        return DownloadError(f"{place} does not have {files}.", why=telling, hint=_advice(named))
-    error.hint = error.hint or f"It was to install {files} from {place}."
+        return DownloadError(f"{place} does not have {files}.", why=telling, hint=advice(named))
+    return None
+
+
+def _bad_answer(named: Sequence[LockedPackage], said: str, place: str) -> DownloadError | None:
+    """Files of which not all came, or something else."""
+    files, telling = _files(named), _telling_lines(said)
+    if _INCOMPLETE.search(said):
+        expected = ", ".join(f"{item.file} has {item.size} bytes" for item in named[:3] if item.size is not None)
+        why = f"{telling}\n{expected}".strip()
+        return DownloadError(f"Incomplete download of {files} from {place}.", why=why, hint=advice(named))
+    if _NO_WHEEL.search(said):
+        return DownloadError(f"What {place} sent for {files} is no wheel.", why=telling, hint=advice(named))
+    return None
+
+
+def _other(error: EnvkitError, named: Sequence[LockedPackage], place: str) -> EnvkitError:
+    error.hint = error.hint or f"It was to install {_files(named)} from {place}."
     return error
 
 
-def _advice(packages: Sequence[LockedPackage]) -> str:
+def advice(packages: Sequence[LockedPackage]) -> str:
+    """What to do about packages that cannot be had."""
     if any(item.source for item in packages):
         return (
             "Check the network and proxy. Or download the file elsewhere, from a mirror of that index for instance, "
@@ -69,7 +97,7 @@ def _advice(packages: Sequence[LockedPackage]) -> str:
     return "Check the network, proxy and index-url, or put the file into a folder and run again with --wheelhouse DIR."
 
 
-def _named(packages: Sequence[LockedPackage], said: str) -> list[LockedPackage]:
+def named_packages(packages: Sequence[LockedPackage], said: str) -> list[LockedPackage]:
     """The packages that a message speaks of; all of them when it names none."""
     text = said.lower().replace("_", "-")
     named = [item for item in packages if re.search(rf"(?<![\w.-]){re.escape(item.name)}(?![\w-])", text)]
@@ -88,9 +116,8 @@ def _telling_lines(said: str) -> str:
     return redacted("\n".join(lines[start:][:10]))
 
 
-def _mismatch(package: LockedPackage, place: str, said: str) -> DownloadError:
-    found = re.findall(r"\b[0-9a-f]{64}\b", said)
-    got = next((digest for digest in found if digest != package.sha256), None)
+def hash_mismatch(package: LockedPackage, place: str, got: str | None) -> DownloadError:
+    """A file is not the locked one; ``got`` is the hash that it has, where that is known."""
     single = (
         " The lock knows this hash from a single place, so it may be the wrong one."
         if package.known == "single"

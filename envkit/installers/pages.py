@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import json
 import netrc
 import os
 import ssl
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _TIMEOUT_S = 30.0
+_MEASURE_LIMIT_S = 120.0
 _ABSENT = {404, 410}
 _ABSENT_403 = "download.pytorch.org"
 """Its storage answers 403 for what is not there; uv reads it so, too (https://docs.astral.sh/uv/concepts/indexes/)."""
@@ -73,12 +76,37 @@ class PageReader:
             return _html_files(page.read_text(encoding="utf-8", errors="replace"), page.absolute().as_uri())
         return self._fetch(f"{index}/{project}/")
 
+    def measure(self, url: str) -> Sent:
+        """What comes when a file is asked for: how much, how much the server says, and the hash of it.
+
+        Raises:
+            DownloadError: the server cannot be reached, or refuses.
+        """
+        plain, host, request = _request(url, "*/*")
+        digest, received, stated, until = hashlib.sha256(), 0, None, time.monotonic() + _MEASURE_LIMIT_S
+        try:
+            with self._opener(host).open(request, timeout=self.timeout_s) as response:
+                length = response.headers.get("Content-Length", "")
+                stated = int(length) if length.isdecimal() else None
+                while time.monotonic() < until:
+                    chunk = response.read(1 << 20)
+                    if not chunk:
+                        return Sent(received, stated, digest.hexdigest())
+                    received += len(chunk)
+                    digest.update(chunk)
+            return Sent(stated or received, stated, None)  # it comes, slowly: nothing is wrong so far
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise _refused(plain, host, error) from error
+        except http.client.IncompleteRead as error:
+            return Sent(received + len(error.partial), stated, None)
+        except (OSError, http.client.HTTPException) as error:
+            if received:
+                return Sent(received, stated, None)
+            raise _unreachable(plain, host, error) from error
+
     def _fetch(self, url: str) -> list[IndexFile] | None:
-        plain, authorization = _split_credentials(url)
-        request = urllib.request.Request(plain, headers={"Accept": _ACCEPT, "User-Agent": "envkit"})  # noqa: S310 - http(s)
-        if authorization is not None:
-            request.add_unredirected_header("Authorization", authorization)
-        host = urlsplit(plain).hostname or ""
+        plain, host, request = _request(url, _ACCEPT)
         try:
             with self._opener(host).open(request, timeout=self.timeout_s) as response:
                 body: bytes = response.read()
@@ -110,9 +138,27 @@ class PageReader:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a server sent of a file; the hash is None where that was not all."""
+
+    received_bytes: int
+    stated_bytes: int | None
+    sha256: str | None
+
+
 def page_json(project: str, files: Sequence[IndexFile]) -> bytes:
     """A project page as PEP 691 has it."""
     return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": files}).encode()
+
+
+def _request(url: str, accept: str) -> tuple[str, str, urllib.request.Request]:
+    """The address without user and password, its host, and the request with these."""
+    plain, authorization = _split_credentials(url)
+    request = urllib.request.Request(plain, headers={"Accept": accept, "User-Agent": "envkit"})  # noqa: S310 - http(s)
+    if authorization is not None:
+        request.add_unredirected_header("Authorization", authorization)
+    return plain, urlsplit(plain).hostname or "", request
 
 
 def _split_credentials(url: str) -> tuple[str, str | None]:

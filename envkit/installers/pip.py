@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from envkit import process
 from envkit.errors import DownloadError, ProgramError, UnfitMachineError
 from envkit.installers.diagnose import download_error
+from envkit.installers.evidence import examine
 from envkit.installers.indexes import (
     for_uv,
     pip_index_arguments,
@@ -29,6 +30,7 @@ from envkit.scratch import scratch_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from envkit.errors import EnvkitError
     from envkit.installers.indexes import PipConfig
     from envkit.model.lock import LockedPackage
     from envkit.model.progress import Progress
@@ -81,6 +83,8 @@ class _Group:
         packages: what comes from there.
         uv, pip: arguments that lead the two engines there, and nowhere else.
         uses_default: whether the user's own index settings count.
+        is_local: whether it is folders on this disk.
+        indexes: addresses of the indexes that are asked, as far as they are known.
     """
 
     place: str
@@ -89,6 +93,7 @@ class _Group:
     pip: tuple[str, ...]
     uses_default: bool = False
     is_local: bool = False
+    indexes: tuple[str, ...] = ()
 
 
 def install(
@@ -144,12 +149,15 @@ def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config
         groups.append(_Group(", ".join(folders), local, ("--no-index", *links), ("--no-index", *links), is_local=True))
     for source in dict.fromkeys(item.source for item in remote if item.source is not None):
         claimed = tuple(item for item in remote if item.source == source)
-        groups.append(_Group(source, claimed, ("--default-index", source), ("--index-url", source)))
+        arguments = ("--default-index", source), ("--index-url", source)
+        groups.append(_Group(source, claimed, *arguments, indexes=(source,)))
     default = tuple(item for item in remote if item.source is None)
     if default:
         place = redacted(config.index_url) if config.index_url else "your default index (PyPI or your mirror)"
         uv = ("--index-strategy", "unsafe-best-match", *uv_index_arguments(config))  # the hash decides, not the index
-        groups.append(_Group(place, default, uv, tuple(pip_index_arguments(config)), uses_default=True))
+        indexes = tuple(filter(None, (config.index_url, *config.extra_index_urls)))
+        pip = tuple(pip_index_arguments(config))
+        groups.append(_Group(place, default, uv, pip, uses_default=True, indexes=indexes))
     return groups
 
 
@@ -187,7 +195,12 @@ def _by_uv(
     try:
         process.run(command, timeout_s=_TIMEOUT_S, env=environment, cwd=requirements.parent, screen=progress.screen())
     except ProgramError as error:
-        raise download_error(error, group.packages, group.place, offline=False) from error
+        raise _explained(error, group, config) from error
+
+
+def _explained(error: ProgramError, group: _Group, config: PipConfig) -> EnvkitError:
+    found = examine(error, group.packages, group.indexes, config) if group.indexes else None
+    return found or download_error(error, group.packages, group.place, offline=False)
 
 
 def _by_pip(
@@ -213,7 +226,7 @@ def _by_pip(
         environment |= pip_index_environment(config) if group.uses_default else {}
         process.run(command, timeout_s=_TIMEOUT_S, env=environment, cwd=requirements.parent, screen=progress.screen())
     except ProgramError as error:
-        raise download_error(error, group.packages, group.place, offline=offline) from error
+        raise _explained(error, group, config) from error
 
 
 def _wheels_only(group: _Group) -> list[str]:

@@ -44,7 +44,7 @@ def of_state(environment: Environment) -> list[Finding]:
             f"{name} is broken.",
             why=environment.problem,
             fix=(
-                f"Make it again: `envkit restore {word_for(environment)} --replace`, or `envkit create` with --replace.",
+                f"Make it again: `envkit restore {word_for(environment)} --replace`, or create it with --replace.",
                 f"Or remove it: `envkit remove {word_for(environment)}`.",
             ),
             evidence=(str(environment.prefix),),
