@@ -116,8 +116,9 @@ def _telling_lines(said: str) -> str:
     return redacted("\n".join(lines[start:][:10]))
 
 
-def hash_mismatch(package: LockedPackage, place: str, got: str | None) -> DownloadError:
-    """A file is not the locked one; ``got`` is the hash that it has, where that is known."""
+def hash_mismatch(package: LockedPackage, place: str, got: str | None, address: str | None = None) -> DownloadError:
+    """A file is not the locked one; ``got`` is the hash that it has and ``address`` its own, where they are known."""
+    found_at = f", from {address}" if address is not None else ""
     single = (
         " The lock knows this hash from a single place, so it may be the wrong one."
         if package.known == "single"
@@ -125,7 +126,7 @@ def hash_mismatch(package: LockedPackage, place: str, got: str | None) -> Downlo
     )
     return DownloadError(
         f"Hash mismatch: {package.file} from {place} is not the locked file.",
-        why=f"Expected sha256 {package.sha256}, got {got or 'another one'}.{single}",
+        why=f"Expected sha256 {package.sha256}, got {got or 'another one'}{found_at}.{single}",
         hint="Do not install it. Remove a broken copy from the cache (`uv cache clean "
         + package.name
         + "`) or wheelhouse, "

@@ -72,5 +72,5 @@ def _ask(package: LockedPackage, indexes: Sequence[str], config: PipConfig) -> D
                 hint=advice([package]),
             )
         if package.sha256 is not None and sent.sha256 not in {None, package.sha256}:
-            return hash_mismatch(package, place, sent.sha256)
+            return hash_mismatch(package, redacted(index), sent.sha256, address=place)
     return None
