@@ -154,14 +154,15 @@ class Killer:
             known.write_text("".join(f"{line}\n" for line in lines))
 
     def kill(self, moment: Moment) -> Moment:
-        """Kill the command of ``moment`` in the act; when it was done before, once more, earlier."""
-        for _ in range(REDRAWS):
+        """Kill the command of ``moment`` in the act; when it was done before, again, earlier, in the end by step."""
+        for count in range(REDRAWS):
             self._measure(moment)
             self.prepare(moment)
             if self._killed(moment):
                 return moment
             self.redraws += 1
-            moment = replace(moment, share=moment.share * 0.7, kind="time" if moment.kind == "sight" else moment.kind)
+            earlier = "step" if count >= REDRAWS // 2 or moment.kind == "step" else "time"
+            moment = replace(moment, share=moment.share * 0.7, kind=earlier)
         message = f"was never killed in the act: {moment}"
         raise AssertionError(message)
 

@@ -245,7 +245,7 @@ class World:
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-                if int(entry.name) != os.getpid() and any(str(self.root) in word for word in words[1:]):
+                if int(entry.name) != os.getpid() and any(str(self.root) in word for word in words):
                     found.append(" ".join(words))
         return found
 
