@@ -16,7 +16,6 @@ from tests.support.world import NEW, OLD, differences, entries
 
 SHARES = [0.0, 0.01, 0.04, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.95]
 """What is free, as a share of what the environment needs."""
-ROOM = 1 << 20
 
 
 @pytest.fixture
@@ -167,7 +166,8 @@ def test_a_read_only_disk(disk, world):
         _is_told_full(done, why="read-only")
     verified = _on(disk, world, "verify", place.env)
     assert verified.code in {0, 12}, verified.told
-    assert [layer["status"] for layer in verified.json["layers"]] == ["pass"] * 4, verified.told
+    if place.prefix.parent == world.elsewhere:  # otherwise there is no room for the lock
+        assert [layer["status"] for layer in verified.json["layers"]] == ["pass"] * 4, verified.told
     assert differences(before, entries(disk.seen)) == []
     assert _works(disk, world, place.prefix) == OLD
     disk.remount("rw")

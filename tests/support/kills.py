@@ -172,8 +172,8 @@ class Killer:
             return self._killed_at_step(moment, arguments)
         process = self.world.start(*arguments)
         hit = self._wait(moment, place, process)
-        family = _family(process.pid) if moment.whole else [process.pid]
-        for pid in family:
+        members = family(process.pid) if moment.whole else [process.pid]
+        for pid in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
@@ -269,7 +269,7 @@ def _files_aside(place: Place) -> int:
     return sys.maxsize
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """A process and all that descend from it."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
