@@ -41,6 +41,7 @@ class Moment:
         verify: whether a verification belongs to the run.
         cold: whether uv's cache is empty.
         folder: whether an empty folder is at the place of a new environment.
+        twice: at which change of a file the next command is killed too, while it puts things right; 0 for not.
         then: the command that comes next: "again", "other".
     """
 
@@ -54,12 +55,14 @@ class Moment:
     verify: bool
     cold: bool
     folder: bool
+    twice: int
     then: str
 
     def __str__(self) -> str:
         marks = [self.engine, *(name for name in ("verify", "cold", "folder", "whole") if getattr(self, name))]
         words = f"{self.number:3} {self.operation} in {self.place}, {self.kind} {self.share:.3f}"
-        return f"{words} ({' '.join(marks)}), then {self.then}"
+        twice = f", then killed at change {self.twice}" if self.twice else ""
+        return f"{words} ({' '.join(marks)}){twice}, then {self.then}"
 
     @property
     def like(self) -> tuple[object, ...]:
@@ -85,6 +88,7 @@ def draw(random: Random, operation: str, count: int) -> list[Moment]:
                 verify=makes and random.random() < 0.3,
                 cold=makes and random.random() < 0.25,
                 folder=operation == "create" and random.random() < 0.3,
+                twice=random.randint(4, 16 if operation == "remove" else 30) if random.random() < 0.25 else 0,
                 then="again" if random.random() < 0.5 else "other",
             )
         )
@@ -159,6 +163,9 @@ class Killer:
             self._measure(moment)
             self.prepare(moment)
             if self._killed(moment):
+                if moment.twice:  # while it puts things right; a removal may be done before
+                    done = self.world.run(self._dying(moment.twice, self.command(moment)))
+                    assert done.code == -signal.SIGKILL or moment.operation == "remove", done.told
                 return moment
             self.redraws += 1
             earlier = "step" if count >= REDRAWS // 2 or moment.kind == "step" else "time"
@@ -276,7 +283,7 @@ def family(pid: int) -> list[int]:
         with contextlib.suppress(OSError, ValueError, IndexError):
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry.name))
-    family = [pid]
-    for member in family:
-        family += children.get(member, [])
-    return family
+    found = [pid]
+    for member in found:
+        found += children.get(member, [])
+    return found
