@@ -29,6 +29,7 @@ class Index:
         url: address of the simple index, ``http://127.0.0.1:PORT/simple``.
         with_hashes: whether links state sha256; may be changed while it runs.
         with_metadata: whether PEP 658 metadata is offered.
+        with_ranges: whether a part of a file can be had, as a download that goes on after a break asks for.
         auth: user and password that it asks for, or None.
         requests: "GET /simple/torch/", in order, as they came.
     """
@@ -37,9 +38,10 @@ class Index:
     url: str = ""
     with_hashes: bool = True
     with_metadata: bool = True
+    with_ranges: bool = True
     auth: tuple[str, str] | None = None
     requests: list[str] = field(default_factory=list)
-    _cut: dict[str, int] = field(default_factory=dict)
+    _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
     _replaced: dict[str, bytes] = field(default_factory=dict)
     _hanging: set[str] = field(default_factory=set)
     _failing: dict[str, int] = field(default_factory=dict)
@@ -50,9 +52,17 @@ class Index:
         """``127.0.0.1:PORT``."""
         return urlsplit(self.url).netloc
 
-    def cut(self, name: str, after: int) -> None:
-        """Close the connection after that many bytes of the file ``name``."""
-        self._cut[name] = after
+    def cut(self, name: str, after: int, *, times: int = 1 << 30) -> None:
+        """Close the connection when that many bytes of the file ``name`` are out, in the next so many answers."""
+        self._cut[name] = after, times
+
+    def _cut_of(self, name: str) -> int | None:
+        """Where this answer with the file ``name`` is cut off; None for a whole one."""
+        after, times = self._cut.get(name, (0, 0))
+        if times <= 0:
+            return None
+        self._cut[name] = after, times - 1
+        return after
 
     def replace(self, name: str, data: bytes) -> None:
         """Serve other bytes than those whose hash is stated."""
@@ -147,13 +157,15 @@ class _Handler(BaseHTTPRequestHandler):
         if not (index.folder / name).is_file():
             return self._send(404, b"", body=body)
         data = index._replaced.get(name) or (index.folder / name).read_bytes()
+        cut = index._cut_of(name)
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        if asked is None:
-            return self._send(200, data, body=body, cut=index._cut.get(name), headers={"Accept-Ranges": "bytes"})
+        if asked is None or not index.with_ranges:
+            told = {"Accept-Ranges": "bytes"} if index.with_ranges else {}
+            return self._send(200, data, body=body, cut=cut, headers=told)
         start, end = int(asked[1]), int(asked[2] or len(data) - 1)
         part = data[start : end + 1]
         headers = {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{len(data)}"}
-        return self._send(206, part, body=body, cut=index._cut.get(name), headers=headers)
+        return self._send(206, part, body=body, cut=None if cut is None else max(0, cut - start), headers=headers)
 
     def _send(
         self, status: int, data: bytes, *, body: bool, cut: int | None = None, headers: dict[str, str] | None = None

@@ -41,6 +41,7 @@ class Moment:
         verify: whether a verification belongs to the run.
         cold: whether uv's cache is empty.
         folder: whether an empty folder is at the place of a new environment.
+        twice: at which change of a file the next command is killed too, while it puts things right; 0 for not.
         then: the command that comes next: "again", "other".
     """
 
@@ -54,12 +55,14 @@ class Moment:
     verify: bool
     cold: bool
     folder: bool
+    twice: int
     then: str
 
     def __str__(self) -> str:
         marks = [self.engine, *(name for name in ("verify", "cold", "folder", "whole") if getattr(self, name))]
         words = f"{self.number:3} {self.operation} in {self.place}, {self.kind} {self.share:.3f}"
-        return f"{words} ({' '.join(marks)}), then {self.then}"
+        twice = f", then killed at change {self.twice}" if self.twice else ""
+        return f"{words} ({' '.join(marks)}){twice}, then {self.then}"
 
     @property
     def like(self) -> tuple[object, ...]:
@@ -85,6 +88,7 @@ def draw(random: Random, operation: str, count: int) -> list[Moment]:
                 verify=makes and random.random() < 0.3,
                 cold=makes and random.random() < 0.25,
                 folder=operation == "create" and random.random() < 0.3,
+                twice=random.randint(4, 16 if operation == "remove" else 30) if random.random() < 0.25 else 0,
                 then="again" if random.random() < 0.5 else "other",
             )
         )
@@ -154,14 +158,18 @@ class Killer:
             known.write_text("".join(f"{line}\n" for line in lines))
 
     def kill(self, moment: Moment) -> Moment:
-        """Kill the command of ``moment`` in the act; when it was done before, once more, earlier."""
-        for _ in range(REDRAWS):
+        """Kill the command of ``moment`` in the act; when it was done before, again, earlier, in the end by step."""
+        for count in range(REDRAWS):
             self._measure(moment)
             self.prepare(moment)
             if self._killed(moment):
+                if moment.twice:  # while it puts things right; a removal may be done before
+                    done = self.world.run(self._dying(moment.twice, self.command(moment)))
+                    assert done.code == -signal.SIGKILL or moment.operation == "remove", done.told
                 return moment
             self.redraws += 1
-            moment = replace(moment, share=moment.share * 0.7, kind="time" if moment.kind == "sight" else moment.kind)
+            earlier = "step" if count >= REDRAWS // 2 or moment.kind == "step" else "time"
+            moment = replace(moment, share=moment.share * 0.7, kind=earlier)
         message = f"was never killed in the act: {moment}"
         raise AssertionError(message)
 
@@ -171,8 +179,8 @@ class Killer:
             return self._killed_at_step(moment, arguments)
         process = self.world.start(*arguments)
         hit = self._wait(moment, place, process)
-        family = _family(process.pid) if moment.whole else [process.pid]
-        for pid in family:
+        members = family(process.pid) if moment.whole else [process.pid]
+        for pid in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
@@ -268,14 +276,14 @@ def _files_aside(place: Place) -> int:
     return sys.maxsize
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """A process and all that descend from it."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry.name))
-    family = [pid]
-    for member in family:
-        family += children.get(member, [])
-    return family
+    found = [pid]
+    for member in found:
+        found += children.get(member, [])
+    return found

@@ -124,9 +124,9 @@ class World:
             "STUB_TORCH": json.dumps({"version": TORCH, "cuda": None, "torchvision": None, "torchaudio": None}),
         }
         self._make_wheels()
-        self.old = self._write_lock("old", {"marker": OLD})
-        self.new = self._write_lock("new", {"marker": NEW})
-        self.tiny = self._write_lock("tiny", {"marker": OLD}, without={"filler"})
+        self.old = self.write_lock("old", {"marker": OLD})
+        self.new = self.write_lock("new", {"marker": NEW})
+        self.tiny = self.write_lock("tiny", {"marker": OLD}, without={"filler"})
 
     def _make_wheels(self) -> None:
         folder = self.index.folder
@@ -137,7 +137,16 @@ class World:
             make_wheel(folder, "marker", version)
         make_wheel(folder, "filler", "1.0", files={f"filler/f{n:05}.py": f"n = {n}\n" for n in range(self.files)})
 
-    def _write_lock(self, name: str, versions: Mapping[str, str], without: Iterable[str] = ()) -> Path:
+    def write_lock(
+        self,
+        name: str,
+        versions: Mapping[str, str],
+        *,
+        without: Iterable[str] = (),
+        cuda: str = "cpu",
+        needs: Mapping[str, Any] | None = None,
+    ) -> Path:
+        """Write a lock of the wheels on the index: of ``versions`` where several are there, nothing of ``without``."""
         packages = []
         for wheel in sorted(self.index.folder.iterdir()):
             project, version = wheel.name.split("-")[:2]
@@ -150,9 +159,9 @@ class World:
             "created_by": "a test",
             "installer": "pip",
             "python": PYTHON,
-            "cuda": "cpu",
+            "cuda": cuda,
             "toolkit": "none",
-            "platforms": {"linux-64": {"needs": {}, "packages": packages, "base": []}},
+            "platforms": {"linux-64": {"needs": dict(needs or {}), "packages": packages, "base": []}},
         }
         path = self.project / f"{name}.lock.yaml"
         path.write_text(json.dumps(content, indent=1))
@@ -245,7 +254,7 @@ class World:
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-                if int(entry.name) != os.getpid() and any(str(self.root) in word for word in words[1:]):
+                if int(entry.name) != os.getpid() and any(str(self.root) in word for word in words):
                     found.append(" ".join(words))
         return found
 
