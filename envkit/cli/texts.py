@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from envkit.operations.specs import SpecEntry
     from envkit.operations.verify import VerifyResult
 
+_GUARD = {True: "pip and uv keep the locked versions", False: "none (--no-guard)", None: "none"}
 _COLOURS = {"pass": "green", "fail": "red", "skip": "yellow"}
 
 
@@ -157,6 +158,7 @@ def info_lines(result: Info) -> list[str]:
         f"  Python     {item.python}",
         f"  build      {f'CUDA {item.build_cuda}' if item.build_cuda else 'CPU'}",
         f"  toolkit    {toolkit}",
+        f"  guard      {_GUARD[item.guard]}",
         f"  snapshots  {', '.join(snapshot.id for snapshot in result.snapshots) or 'none'}",
         f"  packages   {len(result.packages)}",
     ]

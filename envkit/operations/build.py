@@ -209,9 +209,7 @@ def put_back(pending: journal.Journal, progress: Progress) -> None:
     try:
         journal.undo(pending)
     except OSError as error:
-        progress.note(
-            f"What was made at {pending.prefix} could not be removed again ({error}); the next envkit will try."
-        )
+        progress.note(f"What was made at {pending.prefix} could not be removed ({error}); the next envkit will try.")
 
 
 def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
@@ -236,7 +234,7 @@ def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)
     attach_hooks(prefix)
-    write_own_files(prefix, lock, plan.platform)
+    write_own_files(prefix, lock, plan.platform, guard=options.guard)
     environment = _record_of(plan)
     write_record(environment)
     seconds.until_now("hooks")
@@ -257,6 +255,7 @@ def _record_of(plan: Plan) -> Environment:
         toolkit=plan.toolkit,
         lock_sha256=lock.digest(plan.platform),
         spec=lock.spec,
+        guard=options.guard,
         created_at=clock.now(),
         envkit_version=__version__,
     )

@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from envkit import fs, resources
+from envkit.activation import GUARD_NAME
 from envkit.errors import InvalidFileError
+from envkit.installers.guard import install_guard
 from envkit.installers.installed import installed_packages
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
@@ -25,8 +27,11 @@ OWN_FILES = {
     "lib64",
     "requirements-lock.txt",
     "check_env.py",
+    "pip.conf",
+    "pip.ini",
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
+    *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"bin/{name}" for name in ("python", "python3", "pydoc.bat", "deactivate.bat", "activate_this.py")),
     *(f"bin/python3.{minor}" for minor in range(6, 20)),
     *(f"bin/activate{suffix}" for suffix in ("", ".bat", ".csh", ".fish", ".nu", ".ps1", ".xsh")),
@@ -36,13 +41,15 @@ OWN_FILES = {
 """What the venv and envkit themselves put into a prefix; folders end with a slash."""
 
 
-def write_own_files(prefix: Path, lock: Lock, platform: str) -> None:
-    """Write the environment's own lock, and what people look for: requirements and a check that runs alone."""
+def write_own_files(prefix: Path, lock: Lock, platform: str, *, guard: bool) -> None:
+    """Write the environment's own lock and guard, and what people look for: requirements, a check that runs alone."""
     folder = prefix / ".envkit"
     folder.mkdir(parents=True, exist_ok=True)
     fs.write_text(folder / "lock.yaml", render_lock(lock))
     fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
     fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
+    if guard:
+        install_guard(prefix, lock.platforms[platform].packages)
 
 
 def requirements_text(lock: Lock, platform: str) -> str:

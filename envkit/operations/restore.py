@@ -36,6 +36,7 @@ class _Origin:
         snapshot: the snapshot it comes from, or None.
         is_there: whether it is the environment's own lock.
         python: full version that it had.
+        guard: false when it was made without.
     """
 
     lock: Lock
@@ -44,6 +45,7 @@ class _Origin:
     snapshot: Snapshot | None = None
     is_there: bool = False
     python: str | None = None
+    guard: bool = True
 
 
 def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResult:
@@ -67,6 +69,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
         options = replace(options, prefix=origin.prefix)
     if origin.python is not None and re.fullmatch(r"\d+\.\d+\.\d+", origin.python):
         options = replace(options, preferred_python=origin.python)
+    options = replace(options, guard=options.guard and origin.guard)
     name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
     lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
     seconds.until_now("lock")
@@ -95,8 +98,9 @@ def _origin(what: str) -> _Origin:
             return _of_snapshot(find_snapshot(env, snapshot_id))
         return _of_snapshot(find_snapshot(what))
     if environment.state == "complete":
+        lock, guard = own_lock(environment), environment.guard is not False
         return _Origin(
-            own_lock(environment), environment.name, environment.prefix, is_there=True, python=environment.python
+            lock, environment.name, environment.prefix, is_there=True, python=environment.python, guard=guard
         )
     origin = _of_snapshot(find_snapshot(what))
     return replace(origin, prefix=environment.prefix)
@@ -105,8 +109,9 @@ def _origin(what: str) -> _Origin:
 def _of_snapshot(snapshot: Snapshot) -> _Origin:
     check_files(snapshot)
     lock = read_lock(snapshot.path / "lock.yaml", str(snapshot.path / "lock.yaml"))
-    python = snapshot.environment.get("python")
-    return _Origin(lock, str(snapshot.environment["name"]), snapshot=snapshot, python=str(python) if python else None)
+    python, guard = snapshot.environment.get("python"), snapshot.environment.get("guard") is not False
+    name = str(snapshot.environment["name"])
+    return _Origin(lock, name, snapshot=snapshot, python=str(python) if python else None, guard=guard)
 
 
 def _tell_drift(origin: _Origin, progress: Progress) -> None:
