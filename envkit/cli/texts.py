@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
     from envkit.model.snapshot import Snapshot
+    from envkit.operations.add import AddResult
     from envkit.operations.create import CreateResult
     from envkit.operations.inspect import Info
     from envkit.operations.lock import LockResult
@@ -126,6 +127,18 @@ def lock_lines(result: LockResult) -> list[str]:
             text = f"  {change.name} {change.before} -> {change.after}"
         lines.append(f"{change.platform}: {text}")
     return [*lines, f"{'Wrote' if result.changes else 'No package changed in'} {result.path}"]
+
+
+def add_lines(result: AddResult) -> list[str]:
+    """What add says at its end."""
+    name = result.environment.name
+    if not result.changes:
+        return [f"{name}: all of it is there already."]
+    lines = [
+        f"+ {item.name} {item.after}" if item.before is None else f"  {item.name} {item.before} -> {item.after}"
+        for item in result.changes
+    ]
+    return [*lines, f"Added to {name} and its lock. Does it still compute? `envkit verify {name}` tells."]
 
 
 def list_lines(environments: Sequence[Environment]) -> list[str]:

@@ -50,6 +50,7 @@ _KEPT = _PATHS | {
     "TRUSTED_HOST",
 }
 """pip's settings that say how an index is reached and where things are kept."""
+_PIP_INSTALL = ("install", "--no-deps", "--require-hashes", "--no-compile", "--no-warn-script-location")
 
 
 def pip_environment(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
@@ -101,8 +102,9 @@ def install(
     config: PipConfig,
     offline: bool,
     progress: Progress,
+    replace: bool = False,
 ) -> None:
-    """Install exactly ``packages`` into the environment of the interpreter ``python``, which holds nothing else.
+    """Install exactly ``packages`` into the environment of the interpreter ``python``.
 
     Args:
         python: the environment's interpreter.
@@ -113,6 +115,7 @@ def install(
         config: the user's settings for the default index.
         offline: whether only this disk and uv's cache may be used.
         progress: told what happens.
+        replace: whether other versions of them may be there and give way; otherwise the environment is a new one.
 
     Raises:
         DownloadError: a file could not be had, or is not the locked one.
@@ -121,13 +124,43 @@ def install(
     for group in _groups(packages, files, for_uv(config) if engine == "uv" else config):
         with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
             requirements = Path(folder) / "requirements.txt"
-            lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
-            requirements.write_text("".join(lines), encoding="utf-8")
+            requirements.write_text(_requirements(group), encoding="utf-8")
             if engine == "uv":
-                _by_uv(python, group, requirements, config, offline=offline, progress=progress)
+                how = ("--reinstall",) if replace else ()
+                _by_uv(python, group, requirements, config, how=how, offline=offline, progress=progress)
             else:
                 program = pip_program(python, python_version)
-                _by_pip(program, group, requirements, config, offline=offline, progress=progress)
+                options = (*_PIP_INSTALL, "--force-reinstall" if replace else "--ignore-installed")
+                _by_pip(program, options, group, requirements, config, offline=offline, progress=progress)
+
+
+def download(
+    python: Path,
+    packages: Sequence[LockedPackage],
+    folder: Path,
+    *,
+    python_version: str,
+    config: PipConfig,
+    offline: bool,
+    progress: Progress,
+) -> None:
+    """Let pip put the files of ``packages``, none of which is on this disk, into ``folder``, hash-checked.
+
+    Raises:
+        DownloadError: a file could not be had, or is not the locked one.
+        ProgramError: pip failed otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in _groups(packages, {}, config):
+        requirements = folder / "requirements.txt"
+        requirements.write_text(_requirements(group), encoding="utf-8")
+        options = ("download", "--no-deps", "--require-hashes", "--dest", str(folder))
+        program = pip_program(python, python_version)
+        _by_pip(program, options, group, requirements, config, offline=offline, progress=progress)
+
+
+def _requirements(group: _Group) -> str:
+    return "".join(f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
 
 
 def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config: PipConfig) -> list[_Group]:
@@ -150,10 +183,17 @@ def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config
 
 
 def _by_uv(
-    python: Path, group: _Group, requirements: Path, config: PipConfig, *, offline: bool, progress: Progress
+    python: Path,
+    group: _Group,
+    requirements: Path,
+    config: PipConfig,
+    *,
+    how: tuple[str, ...],
+    offline: bool,
+    progress: Progress,
 ) -> None:
     command: list[str | Path] = [uv_program(), "pip", "install", "--python", python, "--no-deps", "--require-hashes"]
-    command += ["-r", requirements, *_wheels_only(group), *group.uv]
+    command += [*how, "-r", requirements, *_wheels_only(group), *group.uv]
     # of uv.toml only how an index is reached; which index it is, the group says
     settings = requirements.with_name("uv.toml")
     settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
@@ -182,6 +222,7 @@ def _by_uv(
 
 def _by_pip(
     pip: tuple[str | Path, ...],
+    how: tuple[str, ...],
     group: _Group,
     requirements: Path,
     config: PipConfig,
@@ -195,9 +236,7 @@ def _by_pip(
             f"Offline, and these files are not on this disk: {missing}.",
             hint="Name a folder that holds them with --wheelhouse DIR; with --engine uv its cache counts too.",
         )
-    command: list[str | Path] = [*pip, "install", "--no-deps", "--require-hashes", "--no-compile"]
-    command += _wheels_only(group)
-    command += ["--ignore-installed", "--no-warn-script-location", "-r", requirements, *group.pip]
+    command: list[str | Path] = [*pip, *how, *_wheels_only(group), "-r", requirements, *group.pip]
     try:
         environment = pip_environment() | literal_dollars(Path(pip[0]).parent.parent)
         environment |= pip_index_environment(config) if group.uses_default else {}

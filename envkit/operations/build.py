@@ -21,6 +21,7 @@ from envkit.installers.stated import stated_hashes
 from envkit.model.environment import Environment
 from envkit.model.lock import Drift
 from envkit.operations import clock, environments, journal
+from envkit.operations.editables import reinstall_editables
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
 from envkit.operations.toolkits import toolkit_for
@@ -234,6 +235,7 @@ def _fill(plan: Plan, progress: Progress, seconds: Seconds) -> Environment:
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)
     attach_hooks(prefix)
+    lock = reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
     write_own_files(prefix, lock, plan.platform, guard=options.guard)
     environment = _record_of(plan)
     write_record(environment)

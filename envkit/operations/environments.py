@@ -14,6 +14,7 @@ from envkit import fs, paths
 from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, Environment, parse_record, unreadable
 from envkit.operations import journal
+from envkit.operations.add_recovery import recover_add
 from envkit.operations.locking import list_lock
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ def read_environment(prefix: Path) -> Environment | None:
     pending = journal.read(prefix)
     if pending is None or pending.operation == "discard":
         return _recorded(prefix)
+    if pending.operation == "add":
+        found = _recorded(prefix)
+        problem = f"Packages are being added ({pending.owner})."
+        return None if found is None else replace(found, state="incomplete", problem=problem)
     doing = "removal" if pending.operation == "remove" else "creation"
     return unreadable(prefix, "incomplete", f"Its {doing} has not ended ({pending.owner}).")
 
@@ -112,6 +117,8 @@ def usable_environment(env: str) -> Environment:
         EnvkitError: its creation was cut off, or it is broken; says what to do.
     """
     environment = find_environment(env)
+    if environment.state == "incomplete" and recover_add(environment.prefix):
+        environment = find_environment(env)
     if environment.state == "complete":
         return environment
     raise EnvironmentStateError(

@@ -17,9 +17,10 @@ from typing import Any, Literal
 from envkit import fs
 from envkit.errors import BusyError
 from envkit.operations import clock
+from envkit.operations.add_undo import undo_add
 
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
-Operation = Literal["create", "remove", "discard"]
+Operation = Literal["create", "remove", "discard", "add"]
 """``discard``: the new environment stands, only what it replaced is still to be deleted."""
 
 
@@ -112,7 +113,7 @@ def read(prefix: Path) -> Journal | None:
     pid, started, aside = facts.get("pid"), facts.get("process_started"), facts.get("aside")
     return Journal(
         prefix,
-        operation if operation in {"remove", "discard"} else "create",
+        operation if operation in {"remove", "discard", "add"} else "create",
         str(facts.get("host") or platform.node()),
         pid if type(pid) is int else 0,
         started if type(started) is int else None,
@@ -146,7 +147,9 @@ def recover(prefix: Path) -> bool:
 def undo(journal: Journal) -> None:
     """Put things back as they were before a creation, or finish a removal."""
     prefix, aside = journal.prefix, journal.aside
-    if journal.operation in {"remove", "discard"}:
+    if journal.operation == "add":
+        undo_add(prefix)
+    elif journal.operation in {"remove", "discard"}:
         if aside is not None and aside.exists():
             fs.remove_tree(aside)
         elif aside is None and journal.operation == "remove":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit import fs, resources
@@ -45,11 +46,23 @@ def write_own_files(prefix: Path, lock: Lock, platform: str, *, guard: bool) -> 
     """Write the environment's own lock and guard, and what people look for: requirements, a check that runs alone."""
     folder = prefix / ".envkit"
     folder.mkdir(parents=True, exist_ok=True)
-    fs.write_text(folder / "lock.yaml", render_lock(lock))
-    fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
+    write_lists(prefix, lock, platform)
     fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
     if guard:
         install_guard(prefix, lock.platforms[platform].packages)
+
+
+def write_lists(prefix: Path, lock: Lock, platform: str) -> None:
+    """Write the environment's own lock, and the same list for pip."""
+    fs.write_text(prefix / ".envkit" / "lock.yaml", render_lock(lock))
+    fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
+
+
+def portable_lock(environment: Environment, lock: Lock, platform: str) -> Lock:
+    """The environment's lock for a snapshot: with the drift, and without what is on this machine alone."""
+    beside = tuple(Drift(item.name, None, item.version) for item in lock.additions.editables)
+    drift = drift_of(environment.prefix, lock, platform) + beside
+    return replace(lock, drift=drift, additions=replace(lock.additions, editables=()))
 
 
 def requirements_text(lock: Lock, platform: str) -> str:
@@ -84,6 +97,8 @@ def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
     """How the installed packages differ from the locked ones."""
     installed = installed_packages(prefix)
     locked = {item.name: item.version for item in lock.platforms[platform].packages}
+    # the version of an editable project changes with its folder
+    locked |= {item.name: installed.get(item.name, item.version) for item in lock.additions.editables}
     return tuple(
         Drift(name, locked.get(name), installed.get(name))
         for name in sorted(locked.keys() | installed.keys())

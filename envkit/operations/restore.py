@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.errors import ExistsError, NotFoundError, UsageError
 from envkit.operations.build import Seconds, name_and_prefix
 from envkit.operations.create import CreateResult, check_platform, make
+from envkit.operations.editables import without_editables
 from envkit.operations.environments import find_environment, is_path, prefix_from
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
@@ -72,6 +73,8 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     options = replace(options, guard=options.guard and origin.guard)
     name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
     lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
+    if not origin.is_there:
+        lock = without_editables(lock, progress)
     seconds.until_now("lock")
     if not options.replace and origin.is_there and prefix_from(str(prefix)).exists():
         _check_drift(name, prefix, lock, platform)
