@@ -161,7 +161,8 @@ class Lock:
         mine, its = self.platforms.get(platform), other.platforms.get(platform)
         if mine is None or its is None or len(mine.packages) != len(its.packages):
             return False
-        for one, two in zip(mine.packages, its.packages, strict=True):
+        ordered = (sorted(found.packages, key=lambda item: item.name) for found in (mine, its))
+        for one, two in zip(*ordered, strict=True):
             known = one.sha256 is not None and two.sha256 is not None
             if known and one.sha256 != two.sha256:
                 return False

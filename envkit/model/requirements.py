@@ -19,20 +19,22 @@ def parse_requirement(text: str) -> Requirement:
     hint = "Write a name, as in scipy, 'scipy>=1.10' or 'tqdm[notebook]'; a project's own folder is added with -e DIR."
     if text.startswith("-"):
         raise UsageError(f"{text!r} is an option, no requirement.", hint=hint)
+    if hiding_character(text) or "\n" in text:
+        raise UsageError(f"{text!a} is no requirement: it holds a control character.", hint=hint)
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
         what = "is a path or an address" if _is_place(text) else "is no requirement"
         why = None if _is_place(text) else str(error).splitlines()[0]
         raise UsageError(f"{text!r} {what}.", why=why, hint=hint) from error
+    if requirement.name.lower().endswith(_FILES):  # uv would look for such a file
+        raise UsageError(f"{text!r} is a path or an address.", hint=hint)
     if requirement.url is not None:
         raise UsageError(
             f"{text!r} names an address.",
             why="A lock holds names, versions and hashes: what an address serves tomorrow is not known.",
             hint=hint,
         )
-    if hiding_character(text) or "\n" in text:
-        raise UsageError(f"{text!a} holds a control character.", hint=hint)
     return requirement
 
 

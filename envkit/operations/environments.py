@@ -124,7 +124,9 @@ def usable_environment(env: str) -> Environment:
     raise EnvironmentStateError(
         f"{environment.name} is {environment.state}.",
         why=environment.problem,
-        hint=f"Run the `envkit create` that was to make it again, or `envkit remove {env} --yes`."
+        hint="Wait until it is done."
+        if environment.state == "incomplete" and environment.id  # packages are being added to it
+        else f"Run the `envkit create` that was to make it again, or `envkit remove {env} --yes`."
         if environment.state == "incomplete"
         else f"Make it again: `envkit restore {env} --replace` from a snapshot, or `envkit create SPEC --replace`.",
     )
