@@ -110,15 +110,21 @@ def find_environment(env: str) -> Environment:
     raise NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
 
 
+def recovered_environment(env: str) -> Environment:
+    """``find_environment``, after an addition to it that was killed has been undone."""
+    environment = find_environment(env)
+    if environment.state == "incomplete" and recover_add(environment.prefix):
+        return find_environment(env)
+    return environment
+
+
 def usable_environment(env: str) -> Environment:
     """``find_environment``, but complete.
 
     Raises:
         EnvkitError: its creation was cut off, or it is broken; says what to do.
     """
-    environment = find_environment(env)
-    if environment.state == "incomplete" and recover_add(environment.prefix):
-        environment = find_environment(env)
+    environment = recovered_environment(env)
     if environment.state == "complete":
         return environment
     raise EnvironmentStateError(

@@ -11,7 +11,7 @@ from envkit import fs
 from envkit.errors import NotFoundError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
-from envkit.operations.environments import find_environment, forget, read_environment
+from envkit.operations.environments import forget, read_environment, recovered_environment
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import OWN_FILES
 from envkit.operations.snapshot import list_snapshots
@@ -60,7 +60,7 @@ def remove(
         UsageError: it was not confirmed.
         BusyError: another envkit works on it.
     """
-    environment = find_environment(env)
+    environment = recovered_environment(env)
     prefix, snapshots = environment.prefix, len(list_snapshots(env))
     foreign = [] if environment.state == "incomplete" else unowned_files(prefix, OWN_FILES)
     for path in foreign[:_SHOWN]:

@@ -10,7 +10,7 @@ from envkit.errors import ExistsError, NotFoundError, UsageError
 from envkit.operations.build import Seconds, name_and_prefix
 from envkit.operations.create import CreateResult, check_platform, make
 from envkit.operations.editables import without_editables
-from envkit.operations.environments import find_environment, is_path, prefix_from
+from envkit.operations.environments import is_path, prefix_from, recovered_environment
 from envkit.operations.own_files import drift_of, own_lock
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
 from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
@@ -94,7 +94,7 @@ def _origin(what: str) -> _Origin:
     if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
         return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
     try:
-        environment = find_environment(what)
+        environment = recovered_environment(what)
     except NotFoundError:
         env, at, snapshot_id = what.rpartition("@")
         if at and env and not is_path(snapshot_id):

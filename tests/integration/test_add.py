@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ENV = "torch112_cu113_py39"
 ENGINES = ["uv", "pip"]
+SCRIPT = "[console_scripts]\ntool=tool:run\n"
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def _more_packages(project):
         "tool",
         "1.0",
         requires=["numpy>=1.20", "torch", "part"],
-        entry_points="[console_scripts]\ntool=tool:run\n",
+        entry_points=SCRIPT,
     )
     make_wheel(folder, "tool", "2.0", requires=["numpy>=2"])
     make_wheel(folder, "part", "3.1", files={"part/sub/deep.py": "x = 1\n"})
@@ -373,6 +374,32 @@ def test_stopped_while_an_index_is_silent(envkit, project, made, number, name):
     project.default.heal()
     assert not is_whole(envkit, made)
     assert {name: data for name, data in state(envkit.home).items() if "/.envkit/add" not in name} == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("delay_s", [0.0, 0.15])
+def test_stopped_while_the_installer_works(envkit, project, made, number, delay_s):
+    files = {f"tool/sub{count % 50}/f{count}.py": "x = 1\n" for count in range(3000)}
+    make_wheel(project.default.folder, "tool", "1.0", requires=["part"], files=files, entry_points=SCRIPT)
+    before = state(envkit.home)
+    child = start(envkit, "add", ENV, "tool")
+    journal = made.with_name(f".{made.name}.envkit-journal.json")
+    while not journal.exists() and child.poll() is None:
+        time.sleep(0.002)
+    time.sleep(delay_s)
+    child.send_signal(number)
+    child.communicate(timeout=60)
+    if not is_whole(envkit, made):
+        assert {name: data for name, data in state(envkit.home).items() if "/.envkit/add" not in name} == before
+
+
+def test_remove_after_a_kill_still_tells_of_the_user_s_files(envkit, made_by_uv):
+    half_done(envkit, "journal.end")
+    (made_by_uv / "notes.txt").write_text("mine")
+    done = envkit("remove", ENV, "--yes")
+    assert done.code == 0
+    told = [line.strip() for line in done.err.splitlines() if "no package owns" in line]
+    assert told == [f"no package owns {made_by_uv}/notes.txt"]
 
 
 def half_done(envkit, step: str) -> None:

@@ -7,9 +7,10 @@ import re
 
 import pytest
 
-from envkit.activation import install_guard_hooks
+from envkit.activation import install_guard_hooks, quote_posix
 from envkit.installers.guard import constraint_entry
 from envkit.resources import hooks_dir
+from tests.shells.conftest import read_dump
 from tests.shells.test_strict_shells import CASES, IDS, start
 
 USER = [None, "", "/opt/my.txt", "/opt/my.txt /opt/other.txt", " ", "/opt/a*b ~ $HOME"]
@@ -153,6 +154,46 @@ def test_undo_is_the_same_text_in_both_directions(extension):
     texts = [(hooks_dir("guard") / f"{way}.{extension}").read_text() for way in ("activate", "deactivate")]
     one, two = (re.search(r"^# Undo .*?^# End of undo\.\n", text, re.DOTALL | re.MULTILINE)[0] for text in texts)
     assert one.replace("activate.", "") == two.replace("activate.", "")
+
+
+@pytest.mark.parametrize("user", USER[:4], ids=USER_IDS[:4])
+@pytest.mark.parametrize("direction", ["activate", "deactivate"])
+def test_an_interrupt_between_any_two_commands_is_undone(direction, user, shell_named, guarded, base_env, tmp_path):
+    bash, made = shell_named("bash"), guarded("A")
+    on, off = (f". {quote_posix(str(made[0] / f'{way}.d' / 'envkit-guard.sh'))}" for way in ("activate", "deactivate"))
+    # with extdebug a DEBUG trap that returns 2 ends the sourced file before the command at hand
+    loop = f"""
+step () {{
+    [ "$((++count))" -gt "$last" ] || return 0
+    trap - DEBUG
+    return 2
+}}
+shopt -s extdebug
+env -0 > before
+for last in {{1..40}}; do
+    {"" if direction == "activate" else on}
+    count=0
+    trap step DEBUG
+    {on if direction == "activate" else off}
+    trap - DEBUG
+    {off}
+    env -0 > "after$last"
+    [ "$count" -gt "$last" ] || break  # the hook had run to its end
+done
+echo "$last"
+"""
+    folder = tmp_path / "run"
+    done = bash.run(loop, with_user(base_env, user), folder)
+    assert done.stderr == ""
+    steps = int(done.stdout)
+    assert 5 < steps < 40
+    before = read_dump(folder / "before")
+    ours = ("UV_CONSTRAINT", "ENVKIT")
+    for number in range(1, steps + 1):
+        after = read_dump(folder / f"after{number}")
+        assert {name: value for name, value in after.items() if any(word in name for word in ours)} == {
+            name: value for name, value in before.items() if name == "UV_CONSTRAINT"
+        }, number
 
 
 @pytest.mark.parametrize("seed", range(4))
