@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,8 @@ def add(
             changes = _add(environment, lock, asked, offline=offline, progress=progress)
         finally:
             if journal.read(environment.prefix) is None:
-                clear_add_folder(environment.prefix)
+                with contextlib.suppress(OSError):  # it is in nobody's way, and the next one clears it
+                    clear_add_folder(environment.prefix)
     return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
 
 

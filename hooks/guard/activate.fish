@@ -4,7 +4,8 @@
 
 # Undo (docs/activation.md, "The guard"; the same text stands in activate.fish and deactivate.fish): while UV_CONSTRAINT
 # is what a hook made of it, the user's state comes back (unset, empty, value). A value that the user changed meanwhile
-# stays, without our entry: the first word equal to it goes. Only globals are touched.
+# stays, without our entry: the first word equal to it goes. Only globals are touched,
+# so a universal variable shows again.
 if test -n "$_ENVKIT_@SLOT@_GUARD"; and set -qg UV_CONSTRAINT
     begin
         set -l ours "$_ENVKIT_@SLOT@_GUARD"
@@ -13,10 +14,11 @@ if test -n "$_ENVKIT_@SLOT@_GUARD"; and set -qg UV_CONSTRAINT
             set made "$_ENVKIT_@SLOT@_GUARD_WAS $ours"
         end
         if test "$UV_CONSTRAINT" = "$made"
+            set -eg UV_CONSTRAINT
             if set -qg _ENVKIT_@SLOT@_GUARD_WAS
-                set -gx UV_CONSTRAINT "$_ENVKIT_@SLOT@_GUARD_WAS"
-            else
-                set -eg UV_CONSTRAINT
+                if not set -qUx UV_CONSTRAINT; or test "$UV_CONSTRAINT" != "$_ENVKIT_@SLOT@_GUARD_WAS"
+                    set -gx UV_CONSTRAINT "$_ENVKIT_@SLOT@_GUARD_WAS"
+                end
             end
         else
             set -l words (string split -- ' ' "$UV_CONSTRAINT")

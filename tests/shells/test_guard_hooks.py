@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -147,6 +148,16 @@ def test_without_the_file_nothing_is_set(shell, guarded, base_env, tmp_path):
     done = shell.run(f"DUMP\n{on}DUMP\n{off}DUMP\n", base_env, tmp_path / "run", ())
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert done.dumps[0] == done.dumps[1] == done.dumps[2]
+
+
+def test_a_universal_variable_of_fish_shows_again(shell_named, guarded, base_env, tmp_path):
+    fish, made = shell_named("fish"), guarded("A")
+    fish = replace(fish, argv=fish.argv[:1])  # with --no-config there are no universal variables
+    on, off = hook(made, "activate", fish), hook(made, "deactivate", fish)
+    text = f"set -Ux UV_CONSTRAINT /opt/my.txt\nDUMP\n{on}DUMP\n{off}DUMP\nset -qg UV_CONSTRAINT; and echo global\n"
+    done = fish.run(text, base_env, tmp_path / "run")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert [dump["UV_CONSTRAINT"] for dump in done.dumps] == ["/opt/my.txt", f"/opt/my.txt {made[1]}", "/opt/my.txt"]
 
 
 @pytest.mark.parametrize("extension", ["sh", "fish"])
