@@ -6,19 +6,18 @@ import json
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.integration.conftest import start, tree
-from tests.support.wheels import make_wheel
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.support.wheels import file_hash, make_wheel
 
 ENV = "torch112_cu113_py39"
+STUBS = Path(__file__).parents[1] / "data" / "stub_torch"
 ENGINES = ["uv", "pip"]
 SCRIPT = "[console_scripts]\ntool=tool:run\n"
 
@@ -213,6 +212,34 @@ def test_a_snapshot_holds_it(envkit, project, made_by_uv, tmp_path):
     assert lock.additions.editables == ()
     assert [str(item) for item in lock.drift] == ["mine 0.1 (not in the lock)"]
     assert {"tool", "part"} <= {item.name for item in lock.platforms["linux-64"].packages}
+
+
+def test_a_snapshot_taken_after_it_brings_it_back(envkit, project, tmp_path):
+    """Verified for real, with stubs of torch and numpy."""
+    folder, version = project.default.folder, ".".join(map(str, sys.version_info[:2]))
+    entries = []
+    for name, number in (("torch", "1.11.0"), ("numpy", "1.26.4")):
+        paths = [path for path in (STUBS / name).rglob("*.py") if "__pycache__" not in path.parts]
+        files = {path.relative_to(STUBS).as_posix(): path.read_bytes() for path in paths}
+        wheel = make_wheel(folder, name, number, files=files)
+        entries.append({"name": name, "version": number, "file": wheel.name, "sha256": file_hash(wheel)})
+    platforms = {"linux-64": {"needs": {}, "packages": entries, "base": []}}
+    project.write_lock(spec_sha256=None, python=version, cuda="cpu", platforms=platforms)
+    assert envkit("create", project.lock, "--name", "real", "--no-verify").code == 0
+    mine = make_project(tmp_path / "mine")
+    assert envkit("add", "real", "tool", "-e", mine).code == 0
+    taken = envkit("snapshot", "take", "real", "--json")
+    assert taken.code == 0, taken.err
+    for file in Path(taken.json["snapshot"]).iterdir():
+        assert str(mine) not in file.read_text() or file.name == "pip-freeze.raw.txt", file
+    assert "tool==1.0\n" in Path(taken.json["snapshot"], "pip-freeze.txt").read_text()
+    assert envkit("remove", "real", "--yes").code == 0
+    done = envkit("restore", "real", "--no-verify")
+    assert done.code == 0, done.err
+    assert "mine was 0.1 instead of not in the lock" in done.err
+    installed = {item["name"] for item in envkit("info", "real", "--json").json["packages"]}
+    assert installed == {"torch", "numpy", "tool", "part"}
+    assert envkit("create", project.lock, "--name", "real").out.startswith("real: already there")
 
 
 # editable projects
@@ -410,7 +437,6 @@ module.{step} = lambda *a, **k: os._exit(9)
 from envkit.cli.main import main
 main(["add", {ENV!r}, "tool"])
 """
-    import sys  # noqa: PLC0415
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=envkit.variables(), check=False
@@ -453,7 +479,6 @@ if int(sys.argv[2]) > 8:
     add_undo._put_back = lambda source, prefix: os._exit(9)
 add_undo.undo_add(Path(sys.argv[1]))
 """
-    import sys  # noqa: PLC0415
 
     for count in ("0", "1", "3", "100"):
         done = subprocess.run([sys.executable, "-c", code, made_by_uv, count], env=envkit.variables(), check=False)
@@ -471,7 +496,6 @@ module.write_lists = full
 from envkit.cli.main import main
 main(["add", {ENV!r}, "tool"])
 """
-    import sys  # noqa: PLC0415
 
     before = state(envkit.home)
     done = subprocess.run(
