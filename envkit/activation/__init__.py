@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from envkit.activation.guard_hooks import GUARD_NAME, install_guard_hooks
 from envkit.activation.hooks import HOOK_NAME, HookState, Slot, hook_states, install_hooks, remove_hooks
 from envkit.activation.quoting import check_path, quote_fish, quote_posix
 from envkit.activation.venv_scripts import attach_hooks, detach_hooks
 
 __all__ = [
+    "GUARD_NAME",
     "HOOK_NAME",
     "HookState",
     "Slot",
@@ -14,6 +16,7 @@ __all__ = [
     "check_path",
     "detach_hooks",
     "hook_states",
+    "install_guard_hooks",
     "install_hooks",
     "quote_fish",
     "quote_posix",

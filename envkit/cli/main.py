@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "create": "Make an environment from a spec, verify it and take a snapshot.",
     "restore": "Make the same environment again, from a lock, an environment or a snapshot.",
+    "add": "Add packages to an environment; what is locked in it stays as it is.",
     "lock": "Resolve a spec into a lock file.",
     "list": "Show all environments.",
     "info": "Show one environment: packages, toolkit, snapshots.",

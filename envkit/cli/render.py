@@ -23,6 +23,7 @@ _SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"insta
 _EMPTY: dict[str, dict[str, Any]] = {
     "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
     "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
+    "add": {"environment": None, "lock": None, "changes": []},
     "list": {"environments": []},
     "info": {"environment": None, "packages": [], "snapshots": []},
     "remove": {"removed": None},

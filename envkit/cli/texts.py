@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
     from envkit.model.snapshot import Snapshot
+    from envkit.operations.add import AddResult
     from envkit.operations.create import CreateResult
     from envkit.operations.inspect import Info
     from envkit.operations.lock import LockResult
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from envkit.operations.specs import SpecEntry
     from envkit.operations.verify import VerifyResult
 
+_GUARD = {True: "pip and uv keep the locked versions", False: "none (--no-guard)", None: "none"}
 _COLOURS = {"pass": "green", "fail": "red", "skip": "yellow"}
 
 
@@ -127,6 +129,18 @@ def lock_lines(result: LockResult) -> list[str]:
     return [*lines, f"{'Wrote' if result.changes else 'No package changed in'} {result.path}"]
 
 
+def add_lines(result: AddResult) -> list[str]:
+    """What add says at its end."""
+    name = result.environment.name
+    if not result.changes:
+        return [f"{name}: all of it is there already."]
+    lines = [
+        f"+ {item.name} {item.after}" if item.before is None else f"  {item.name} {item.before} -> {item.after}"
+        for item in result.changes
+    ]
+    return [*lines, f"Added to {name} and its lock. Does it still compute? `envkit verify {name}` tells."]
+
+
 def list_lines(environments: Sequence[Environment]) -> list[str]:
     """The table of environments."""
     if not environments:
@@ -157,6 +171,7 @@ def info_lines(result: Info) -> list[str]:
         f"  Python     {item.python}",
         f"  build      {f'CUDA {item.build_cuda}' if item.build_cuda else 'CPU'}",
         f"  toolkit    {toolkit}",
+        f"  guard      {_GUARD[item.guard]}",
         f"  snapshots  {', '.join(snapshot.id for snapshot in result.snapshots) or 'none'}",
         f"  packages   {len(result.packages)}",
     ]

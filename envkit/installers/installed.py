@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SUFFIX = ".dist-info"
 _OF_VIRTUALENV = {"_virtualenv.py", "_virtualenv.pth"}
 """virtualenv and uv put these into site-packages; no RECORD lists them."""
+_OF_INSTALLERS = ("RECORD", "INSTALLER", "REQUESTED", "uv_cache.json", "uv_build.json", "direct_url.json")
+"""Files that installers add to a dist-info, whether or not RECORD lists them."""
 _ADDRESS = re.compile(r"^(?P<name>[A-Za-z0-9._-]+) @ file:")
 _EDITABLE = re.compile(r"^(?:-e|# Editable)\b")
 
@@ -108,18 +110,16 @@ def unowned_files(prefix: Path, own: set[str]) -> list[Path]:
 
 def _recorded(prefix: Path) -> set[str]:
     """Relative paths of all files that the packages' RECORD files list."""
-    owned: set[str] = set()
-    for _, _, folder in distributions(prefix):
-        try:
-            text = (folder / "RECORD").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        site = os.path.relpath(folder.parent, prefix)
-        for line in text.splitlines():
-            name = line.rsplit(",", 2)[0].strip('"')
-            owned.add(os.path.normpath(os.path.join(site, name)).replace(os.sep, "/"))  # noqa: PTH118
-        owned.update(
-            os.path.normpath(os.path.join(site, folder.name, name)).replace(os.sep, "/")  # noqa: PTH118
-            for name in ("RECORD", "INSTALLER", "REQUESTED", "uv_cache.json", "uv_build.json", "direct_url.json")
-        )
-    return owned
+    return {path for _, _, folder in distributions(prefix) for path in files_of(folder, prefix)}
+
+
+def files_of(dist_info: Path, prefix: Path) -> set[str]:
+    """Relative paths of the files of one package, by its RECORD; some need not be there."""
+    try:
+        text = (dist_info / "RECORD").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return set()
+    site = os.path.relpath(dist_info.parent, prefix)
+    names = [line.rsplit(",", 2)[0].strip('"') for line in text.splitlines()]
+    names += [f"{dist_info.name}/{name}" for name in _OF_INSTALLERS]
+    return {os.path.normpath(os.path.join(site, name)).replace(os.sep, "/") for name in names}  # noqa: PTH118

@@ -52,6 +52,7 @@ _KEPT = _PATHS | {
     "TRUSTED_HOST",
 }
 """pip's settings that say how an index is reached and where things are kept."""
+_PIP_INSTALL = ("install", "--no-deps", "--require-hashes", "--no-compile", "--no-warn-script-location")
 
 
 def pip_environment(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
@@ -106,6 +107,7 @@ def install(
     config: PipConfig,
     offline: bool,
     progress: Progress,
+    replace: bool = False,
     fresh_cache: Path | None = None,
 ) -> None:
     """Install exactly ``packages`` into the environment of the interpreter ``python``.
@@ -119,6 +121,7 @@ def install(
         config: the user's settings for the default index.
         offline: whether only this disk and uv's cache may be used.
         progress: told what happens.
+        replace: whether other versions of them may be there and give way; otherwise the environment is a new one.
         fresh_cache: an empty folder that uv uses instead of its cache, so that nothing of that gets in; the packages
             are put in the place of those that are there. pip copies files anyway, and checks those of its cache.
 
@@ -129,14 +132,44 @@ def install(
     for group in _groups(packages, files, for_uv(config) if engine == "uv" else config):
         with scratch_folder() as folder:
             requirements = folder / "requirements.txt"
-            lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
-            requirements.write_text("".join(lines), encoding="utf-8")
+            requirements.write_text(_requirements(group), encoding="utf-8")
             if engine == "uv":
-                more = () if fresh_cache is None else ("--reinstall", "--cache-dir", fresh_cache)
-                _by_uv((python, *more), group, requirements, config, offline=offline, progress=progress)
+                how: tuple[str | Path, ...] = ("--reinstall",) if replace or fresh_cache is not None else ()
+                how += () if fresh_cache is None else ("--cache-dir", fresh_cache)
+                _by_uv(python, group, requirements, config, how=how, offline=offline, progress=progress)
             else:
                 program = pip_program(python, python_version)
-                _by_pip(program, group, requirements, config, offline=offline, progress=progress)
+                options = (*_PIP_INSTALL, "--force-reinstall" if replace else "--ignore-installed")
+                _by_pip(program, options, group, requirements, config, offline=offline, progress=progress)
+
+
+def download(
+    python: Path,
+    packages: Sequence[LockedPackage],
+    folder: Path,
+    *,
+    python_version: str,
+    config: PipConfig,
+    offline: bool,
+    progress: Progress,
+) -> None:
+    """Let pip put the files of ``packages``, none of which is on this disk, into ``folder``, hash-checked.
+
+    Raises:
+        DownloadError: a file could not be had, or is not the locked one.
+        ProgramError: pip failed otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in _groups(packages, {}, config):
+        requirements = folder / "requirements.txt"
+        requirements.write_text(_requirements(group), encoding="utf-8")
+        options = ("download", "--no-deps", "--require-hashes", "--dest", str(folder))
+        program = pip_program(python, python_version)
+        _by_pip(program, options, group, requirements, config, offline=offline, progress=progress)
+
+
+def _requirements(group: _Group) -> str:
+    return "".join(f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in group.packages)
 
 
 def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config: PipConfig) -> list[_Group]:
@@ -162,16 +195,17 @@ def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config
 
 
 def _by_uv(
-    target: tuple[str | Path, ...],
+    python: Path,
     group: _Group,
     requirements: Path,
     config: PipConfig,
     *,
+    how: tuple[str | Path, ...],
     offline: bool,
     progress: Progress,
 ) -> None:
-    command: list[str | Path] = [uv_program(), "pip", "install", "--no-deps", "--require-hashes", "--python", *target]
-    command += ["-r", requirements, *_wheels_only(group), *group.uv]
+    command: list[str | Path] = [uv_program(), "pip", "install", "--no-deps", "--require-hashes", "--python", python]
+    command += [*how, "-r", requirements, *_wheels_only(group), *group.uv]
     # of uv.toml only how an index is reached; which index it is, the group says
     settings = requirements.with_name("uv.toml")
     settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
@@ -179,7 +213,7 @@ def _by_uv(
     environment = uv_environment()
     reach = uv_index_environment(config)
     environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - _OF_THE_DEFAULT}
-    environment |= literal_dollars(Path(target[0]).parent.parent)
+    environment |= literal_dollars(python.parent.parent)
     # uv's cache may hold everything, and then nothing is asked of any index
     cached = process.run(
         [*command, "--offline", "--quiet"],
@@ -205,6 +239,7 @@ def _explained(error: ProgramError, group: _Group, config: PipConfig) -> EnvkitE
 
 def _by_pip(
     pip: tuple[str | Path, ...],
+    how: tuple[str, ...],
     group: _Group,
     requirements: Path,
     config: PipConfig,
@@ -218,9 +253,7 @@ def _by_pip(
             f"Offline, and these files are not on this disk: {missing}.",
             hint="Name a folder that holds them with --wheelhouse DIR; with --engine uv its cache counts too.",
         )
-    command: list[str | Path] = [*pip, "install", "--no-deps", "--require-hashes", "--no-compile"]
-    command += _wheels_only(group)
-    command += ["--ignore-installed", "--no-warn-script-location", "-r", requirements, *group.pip]
+    command: list[str | Path] = [*pip, *how, *_wheels_only(group), "-r", requirements, *group.pip]
     try:
         environment = pip_environment() | literal_dollars(Path(pip[0]).parent.parent)
         environment |= pip_index_environment(config) if group.uses_default else {}

@@ -50,6 +50,7 @@ def resolve(
     upgrade: bool = False,
     upgrade_packages: Sequence[str] = (),
     metadata_toml: str = "",
+    offline: bool = False,
 ) -> tuple[LockedPackage, ...]:
     """The files that give ``spec`` on ``platform``, in the order of their names.
 
@@ -61,6 +62,7 @@ def resolve(
         upgrade: disregard ``preferred``, and ask the indexes afresh.
         upgrade_packages: the same for these names.
         metadata_toml: ``[[dependency-metadata]]`` tables for uv, for files whose content cannot be read.
+        offline: only this disk and uv's cache are asked; not for a spec with sources.
 
     Raises:
         ResolutionError: the spec cannot be satisfied, or only by a package that has no wheel.
@@ -69,7 +71,10 @@ def resolve(
         ProgramError: uv failed otherwise.
     """
     config = for_uv(config if config is not None else read_pip_config())
-    question = _Question(spec, platform, config, tuple(preferred), upgrade, tuple(upgrade_packages), metadata_toml)
+    if offline:
+        config = replace(config, extra_index_urls=())
+    pins, names = tuple(preferred), tuple(upgrade_packages)
+    question = _Question(spec, platform, config, pins, upgrade, names, metadata_toml, offline)
     try:
         return question.packages()
     except ResolutionError:
@@ -96,6 +101,7 @@ class _Question:
     upgrade: bool
     upgrade_packages: tuple[str, ...]
     metadata_toml: str
+    offline: bool
     past_extra: frozenset[str] = field(default_factory=default_packages)
     build: tuple[str, ...] = ()
 
@@ -151,6 +157,7 @@ class _Question:
         arguments += ["--only-binary", ":all:"]
         arguments += [part for name in self.build for part in ("--no-binary", name)]
         arguments += ["--upgrade"] if self.upgrade else []
+        arguments += ["--offline"] if self.offline else []
         arguments += [part for name in self.upgrade_packages for part in ("--upgrade-package", name)]
         links = _without_claimed(existing(self.config.find_links), spec, folder)
         own = replace(self.config, extra_index_urls=(), find_links=links)

@@ -40,6 +40,7 @@ class Environment:
         created_at, verified_at: UTC, as ``2026-11-30T14:59:01Z``; never verified: None.
         last_verify: how the newest verification ended, or None.
         envkit_version: which envkit made it.
+        guard: whether pip and uv are kept from changing what is locked; None when its record does not tell.
         problem: why it is broken or incomplete, or None.
         recorded_prefix: where it was made, by its record.
     """
@@ -59,6 +60,7 @@ class Environment:
     envkit_version: str
     verified_at: str | None = None
     last_verify: VerifyStatus | None = None
+    guard: bool | None = None
     state: State = "complete"
     problem: str | None = None
     recorded_prefix: str = ""
@@ -92,6 +94,7 @@ class Environment:
             "verified_at": self.verified_at,
             "last_verify": self.last_verify,
             "lock_sha256": self.lock_sha256 or None,
+            "guard": self.guard,
         }
 
     def to_record(self) -> dict[str, Any]:
@@ -113,6 +116,7 @@ class Environment:
             "created_at": self.created_at,
             "verified_at": self.verified_at,
             "last_verify": self.last_verify,
+            "guard": self.guard,
             "envkit_version": self.envkit_version,
         }
 
@@ -187,6 +191,7 @@ def _environment(record: JsonObject, prefix: Path) -> Environment:
         envkit_version=record.text("envkit_version"),
         verified_at=record.optional_text("verified_at"),
         last_verify=cast("VerifyStatus | None", last_verify),
+        guard=None if record.values.get("guard") is None else record.flag("guard"),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from envkit.model.additions import KEYS as _KEYS_OF_ADDITIONS
+from envkit.model.additions import NOTHING_ADDED, Additions, parse_additions
 from envkit.model.addresses import index_address
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, toolkit_release
@@ -31,6 +33,7 @@ _KEYS = {
     "library_path",
     "platforms",
     "drift",
+    *_KEYS_OF_ADDITIONS,
 }
 _PACKAGE_KEYS = {"name", "version", "source", "file", "sha256", "size", "known"}
 _PLATFORM_KEYS = {"needs", "packages", "base"}
@@ -115,6 +118,7 @@ class Lock:
         library_path: whether activation sets LD_LIBRARY_PATH too.
         platforms: by conda's platform name.
         drift: in a snapshot's lock, what was installed otherwise.
+        additions: in an environment's own lock, what was added to it.
         path: the file as the user named it, for messages.
     """
 
@@ -128,6 +132,7 @@ class Lock:
     platforms: Mapping[str, LockedPlatform]
     library_path: bool = False
     drift: tuple[Drift, ...] = ()
+    additions: Additions = NOTHING_ADDED
     path: str = ""
 
     def environment_name(self, platform: str) -> str | None:
@@ -156,7 +161,8 @@ class Lock:
         mine, its = self.platforms.get(platform), other.platforms.get(platform)
         if mine is None or its is None or len(mine.packages) != len(its.packages):
             return False
-        for one, two in zip(mine.packages, its.packages, strict=True):
+        ordered = (sorted(found.packages, key=lambda item: item.name) for found in (mine, its))
+        for one, two in zip(*ordered, strict=True):
             known = one.sha256 is not None and two.sha256 is not None
             if known and one.sha256 != two.sha256:
                 return False
@@ -215,6 +221,7 @@ def lock_of(document: YamlDocument) -> Lock:
         platforms=parsed,
         library_path=fields.flag("library_path"),
         drift=tuple(_drift(document, item_path) for item_path, _ in fields.items("drift")),
+        additions=parse_additions(document, fields),
         path=document.source,
     )
 

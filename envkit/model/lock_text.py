@@ -41,6 +41,8 @@ def render_lock(lock: Lock) -> str:
         lines.append("drift:")
         entries = ({"name": item.name, "locked": item.locked, "installed": item.installed} for item in lock.drift)
         lines += [f"- {_flow(entry)}" for entry in entries]
+    for key, items in lock.additions.to_dict().items():
+        lines += [f"{key}:", *(f"- {_flow(item)}" for item in items)]
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ from envkit.installers.installed import installed_packages
 from envkit.model.environment import Environment
 from envkit.model.lock import Drift
 from envkit.operations import clock, environments, journal, mend, recovery
+from envkit.operations.editables import reinstall_editables
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
 
@@ -101,7 +102,8 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)
     attach_hooks(prefix)
-    write_own_files(prefix, lock, plan.platform)
+    lock = reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
+    write_own_files(prefix, lock, plan.platform, guard=options.guard)
     environment = _record_of(plan)
     fs.flush(prefix)
     write_record(environment)  # last: what has a record is whole
@@ -123,6 +125,7 @@ def _record_of(plan: Plan) -> Environment:
         toolkit=plan.toolkit,
         lock_sha256=lock.digest(plan.platform),
         spec=lock.spec,
+        guard=options.guard,
         created_at=clock.now(),
         envkit_version=__version__,
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import paths
 from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
+from envkit.model.additions import without_added
 from envkit.operations import journal
 from envkit.operations.build import build, put_back
+from envkit.operations.editables import without_editables
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
 from envkit.operations.locking import prefix_lock, sweep
@@ -91,7 +93,10 @@ def create(name_or_file: str, options: CreateOptions, progress: Progress) -> Cre
     progress.step("lock")
     is_file = names_file(name_or_file)
     found = read_spec_or_lock(prefix_from(name_or_file), name_or_file) if is_file else find_spec(name_or_file)
-    lock = lock_for_spec(found, options, progress) if isinstance(found, SpecFile) else found
+    if isinstance(found, SpecFile):
+        lock = lock_for_spec(found, options, progress)
+    else:
+        lock = without_editables(found, progress)
     platform = current_platform()
     check_platform(lock, platform)
     seconds.until_now("lock")
@@ -158,7 +163,7 @@ def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, 
         return None
     what, why = f"that is {found.state}", found.problem
     if found.state == "complete":
-        if found.lock_sha256 == lock.digest(platform) or own_lock(found).same_files(lock, platform):
+        if found.lock_sha256 == lock.digest(platform) or _same_files(own_lock(found), lock, platform):
             lost = [item for item in drift_of(prefix, lock, platform) if item.locked is not None]
             if not lost and _same_toolkit(found, options):
                 return found
@@ -173,6 +178,13 @@ def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, 
         why=why or f"It was made from {found.spec} on {found.created_at}.",
         hint=f"Keep both with --name {_free_name(name)}, or replace it with --replace.",
     )
+
+
+def _same_files(own: Lock, lock: Lock, platform: str) -> bool:
+    """Whether an environment's own lock is ``lock``, with or without what was added to it since."""
+    if own.same_files(lock, platform):
+        return True
+    return not lock.additions.added and without_added(own).same_files(lock, platform)
 
 
 def _same_toolkit(found: Environment, options: CreateOptions) -> bool:

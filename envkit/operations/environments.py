@@ -51,6 +51,9 @@ def read_environment(prefix: Path) -> Environment | None:
         return unreadable(prefix, "incomplete", error.message)
     if pending is None or not has_begun(pending):
         return _recorded(prefix)
+    found = _recorded(prefix) if pending.operation == "add" else None
+    if found is not None:
+        return replace(found, state="incomplete", problem=describe(pending))
     return unreadable(prefix, "incomplete", describe(pending))
 
 

@@ -28,6 +28,7 @@ class CreateOptions:
         wheelhouse: a folder with wheels.
         replace: an environment at that place gives way.
         update_lock: the lock is made again when it is older than its spec.
+        guard: whether the locked versions are kept from pip and uv afterwards.
         verify: whether the new environment is verified.
         dry_run: nothing is changed.
         force: a machine that does not fit is no obstacle.
@@ -49,6 +50,7 @@ class CreateOptions:
     wheelhouse: Path | None = None
     replace: bool = False
     update_lock: bool = False
+    guard: bool = True
     verify: bool = True
     dry_run: bool = False
     force: bool = False

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit import fs, resources
+from envkit.activation import GUARD_NAME
 from envkit.errors import InvalidFileError
+from envkit.installers.guard import install_guard
 from envkit.installers.installed import installed_packages
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
@@ -25,8 +28,11 @@ OWN_FILES = {
     "lib64",
     "requirements-lock.txt",
     "check_env.py",
+    "pip.conf",
+    "pip.ini",
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
+    *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"bin/{name}" for name in ("python", "python3", "pydoc.bat", "deactivate.bat", "activate_this.py")),
     *(f"bin/python3.{minor}" for minor in range(6, 20)),
     *(f"bin/activate{suffix}" for suffix in ("", ".bat", ".csh", ".fish", ".nu", ".ps1", ".xsh")),
@@ -36,13 +42,27 @@ OWN_FILES = {
 """What the venv and envkit themselves put into a prefix; folders end with a slash."""
 
 
-def write_own_files(prefix: Path, lock: Lock, platform: str) -> None:
-    """Write the environment's own lock, and what people look for: requirements and a check that runs alone."""
+def write_own_files(prefix: Path, lock: Lock, platform: str, *, guard: bool) -> None:
+    """Write the environment's own lock and guard, and what people look for: requirements, a check that runs alone."""
     folder = prefix / ".envkit"
     folder.mkdir(parents=True, exist_ok=True)
-    fs.write_text(folder / "lock.yaml", render_lock(lock))
-    fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
+    write_lists(prefix, lock, platform)
     fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
+    if guard:
+        install_guard(prefix, lock.platforms[platform].packages)
+
+
+def write_lists(prefix: Path, lock: Lock, platform: str) -> None:
+    """Write the environment's own lock, and the same list for pip."""
+    fs.write_text(prefix / ".envkit" / "lock.yaml", render_lock(lock))
+    fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
+
+
+def portable_lock(environment: Environment, lock: Lock, platform: str) -> Lock:
+    """The environment's lock for a snapshot: with the drift, and without what is on this machine alone."""
+    beside = tuple(Drift(item.name, None, item.version) for item in lock.additions.editables)
+    drift = drift_of(environment.prefix, lock, platform) + beside
+    return replace(lock, drift=drift, additions=replace(lock.additions, editables=()))
 
 
 def requirements_text(lock: Lock, platform: str) -> str:
@@ -77,6 +97,8 @@ def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
     """How the installed packages differ from the locked ones."""
     installed = installed_packages(prefix)
     locked = {item.name: item.version for item in lock.platforms[platform].packages}
+    # the version of an editable project changes with its folder
+    locked |= {item.name: installed.get(item.name, item.version) for item in lock.additions.editables}
     return tuple(
         Drift(name, locked.get(name), installed.get(name))
         for name in sorted(locked.keys() | installed.keys())

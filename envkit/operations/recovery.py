@@ -11,6 +11,7 @@ from envkit import fs
 from envkit.errors import BusyError, ExistsError
 from envkit.model.environment import RECORD
 from envkit.operations import journal as journals
+from envkit.operations.add_undo import undo_add
 from envkit.operations.journal import HEARTBEAT_S, MARKER, Journal
 
 if TYPE_CHECKING:
@@ -186,6 +187,8 @@ def undo(journal: Journal) -> None:
         journal.old.rename(prefix)
     elif operation == "discard":
         fs.remove_tree(journal.old)
+    elif operation == "add":
+        undo_add(prefix)
     elif operation == "remove" and not journal.gone.exists() and journal.was_there:
         fs.empty_folder(prefix, first=".envkit")  # a mount point: the folder itself cannot go
     fs.remove_tree(journal.gone)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import ExistsError, InvalidFileError, NotFoundError, UsageError
 from envkit.operations.create import CreateResult, check_platform, make
+from envkit.operations.editables import without_editables
 from envkit.operations.environments import (
     EnvironmentStateError,
     find_environment,
@@ -46,6 +47,7 @@ class _Origin:
         snapshot: the snapshot it comes from, or None.
         is_there: whether it is the environment's own lock.
         python: full version that it had.
+        guard: false when it was made without.
     """
 
     lock: Lock
@@ -54,6 +56,7 @@ class _Origin:
     snapshot: Snapshot | None = None
     is_there: bool = False
     python: str | None = None
+    guard: bool = True
 
 
 def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResult:
@@ -77,8 +80,11 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
         options = replace(options, prefix=origin.prefix)
     if origin.python is not None and re.fullmatch(r"\d+\.\d+\.\d+", origin.python):
         options = replace(options, preferred_python=origin.python)
+    options = replace(options, guard=options.guard and origin.guard)
     name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
     lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
+    if not origin.is_there:
+        lock = without_editables(lock, progress)
     seconds.until_now("lock")
     if not options.replace and origin.is_there and prefix_from(str(prefix)).exists():
         _check_drift(name, prefix, lock, platform)
@@ -114,7 +120,8 @@ def _of_environment(environment: Environment, progress: Progress) -> _Origin:
         environment = read_environment(environment.prefix) or environment
     prefix = environment.prefix
     try:
-        return _Origin(own_lock(environment), environment.name, prefix, is_there=True, python=environment.python)
+        lock, guard = own_lock(environment), environment.guard is not False
+        return _Origin(lock, environment.name, prefix, is_there=True, python=environment.python, guard=guard)
     except InvalidFileError:
         if environment.state == "complete":
             raise
@@ -131,8 +138,9 @@ def _of_environment(environment: Environment, progress: Progress) -> _Origin:
 def _of_snapshot(snapshot: Snapshot) -> _Origin:
     check_files(snapshot)
     lock = read_lock(snapshot.path / "lock.yaml", str(snapshot.path / "lock.yaml"))
-    python = snapshot.environment.get("python")
-    return _Origin(lock, str(snapshot.environment["name"]), snapshot=snapshot, python=str(python) if python else None)
+    python, guard = snapshot.environment.get("python"), snapshot.environment.get("guard") is not False
+    name = str(snapshot.environment["name"])
+    return _Origin(lock, name, snapshot=snapshot, python=str(python) if python else None, guard=guard)
 
 
 def _tell_drift(origin: _Origin, progress: Progress) -> None:

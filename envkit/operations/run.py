@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import EnvkitError, ExitCode, UsageError
+from envkit.installers.guard import constraint_entry, constraints_of
 from envkit.model.environment import scripts_of
 from envkit.model.progress import Silent
 from envkit.operations.environments import usable_environment
@@ -105,6 +106,10 @@ def _activated_on_windows(environment: Environment) -> dict[str, str]:
     variables["PATH"] = os.pathsep.join([*front, variables.get("PATH", "")])
     if environment.toolkit is not None:
         variables["CUDA_HOME"] = variables["CUDA_PATH"] = str(environment.toolkit.path)
+    constraints = constraints_of(environment.prefix)
+    if environment.guard and constraints.is_file():
+        own = variables.get("UV_CONSTRAINT")
+        variables["UV_CONSTRAINT"] = f"{own} {constraint_entry(constraints)}" if own else constraint_entry(constraints)
     variables.pop("PYTHONHOME", None)
     return variables
 

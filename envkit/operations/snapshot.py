@@ -18,7 +18,7 @@ from envkit.model.lock_text import render_lock
 from envkit.model.snapshot import Snapshot, parse_manifest
 from envkit.operations import clock
 from envkit.operations.environments import all_environments, find_environment, is_path, nearest, prefix_from
-from envkit.operations.own_files import drift_of
+from envkit.operations.own_files import portable_lock
 from envkit.probes.host import current_platform, host_facts
 
 if TYPE_CHECKING:
@@ -85,12 +85,11 @@ def take_snapshot(
 
 def _texts(environment: Environment, report: VerifyReport, smi: SmiReport, lock: Lock) -> dict[str, str]:
     portable, raw = pip_freeze(environment.prefix, environment.executable)
-    drift = drift_of(environment.prefix, lock, current_platform())
     texts = {
         "pip-freeze.txt": portable,
         "nvidia-smi.txt": smi.banner or f"{smi.message or 'nvidia-smi was not found.'}\n",
         "verify.json": json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n",
-        "lock.yaml": render_lock(replace(lock, drift=drift)),
+        "lock.yaml": render_lock(portable_lock(environment, lock, current_platform())),
     }
     if sorted(raw.splitlines()) != sorted(portable.splitlines()):
         texts["pip-freeze.raw.txt"] = raw

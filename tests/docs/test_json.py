@@ -111,6 +111,7 @@ def test_every_command_gives_the_documented_fields(envkit, lock, tmp_path):
         "create": envkit("create", lock, "--offline", "--wheelhouse", tmp_path / "wheels", "--json"),
         "list": envkit("list", "--json"),
         "info": envkit("info", NAME, "--json"),
+        "add": envkit("add", NAME, "numpy", "--json"),
         "verify": envkit("verify", NAME, "--level", "full", "--json"),
         "doctor": envkit("doctor", NAME, "--json"),
         "snapshot take": envkit("snapshot", "take", NAME, "--json"),

@@ -61,7 +61,7 @@ PACKAGE_TOP = {
     "resources.py",
 }
 DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
-DATA_FOLDERS = {"hooks/cuda", "hooks/venv", "lockfiles"}
+DATA_FOLDERS = {"hooks/cuda", "hooks/guard", "hooks/venv", "lockfiles"}
 
 
 def source_files(*tops: str) -> set[str]:

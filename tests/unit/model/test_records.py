@@ -28,6 +28,7 @@ RECORD: dict[str, Any] = {
     "created_at": "2026-11-30T14:59:01Z",
     "verified_at": None,
     "last_verify": "pass",
+    "guard": True,
     "envkit_version": "0.1.0",
 }
 MANIFEST: dict[str, Any] = {

@@ -1,0 +1,190 @@
+"""Add: more packages for an environment, beside what is locked there; all of them, or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from envkit import fs
+from envkit.errors import EnvkitError, InstallerMixedError, UsageError
+from envkit.installers.editable import install_editable
+from envkit.installers.guard import update_guard
+from envkit.installers.indexes import read_pip_config
+from envkit.installers.installed import installed_packages
+from envkit.model.requirements import parse_requirement
+from envkit.operations import journal
+from envkit.operations.add_question import Question, check_locked, grown_lock, resolve_addition, try_project
+from envkit.operations.add_undo import clear_add_folder, write_plan
+from envkit.operations.build import put_back
+from envkit.operations.editables import project_folder
+from envkit.operations.environments import find_environment, usable_environment
+from envkit.operations.lock import LockChange
+from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
+from envkit.operations.own_files import own_lock, write_lists
+from envkit.operations.recovery import recover
+from envkit.operations.staging import new_stage
+from envkit.probes.host import current_platform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from envkit.model.environment import Environment
+    from envkit.model.lock import Lock, LockedPackage
+    from envkit.model.progress import Progress
+    from envkit.operations.add_question import Project
+    from envkit.operations.staging import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """What was added.
+
+    Attributes:
+        environment: the environment.
+        lock: its own lock.
+        changes: one for each package and each project; none when all was there already.
+    """
+
+    environment: Environment
+    lock: Path
+    changes: tuple[LockChange, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of ``envkit add --json`` (docs/json.md)."""
+        return {
+            "environment": self.environment.to_json(),
+            "lock": str(self.lock),
+            "changes": [change.to_json() for change in self.changes],
+        }
+
+
+def add(
+    env: str,
+    requirements: Sequence[str],
+    *,
+    editables: Sequence[str] = (),
+    offline: bool = False,
+    progress: Progress,
+    lock_timeout_s: float = LOCK_TIMEOUT_S,
+    break_lock: bool = False,
+) -> AddResult:
+    """Add packages, and projects' own folders, to an environment; what is locked in it stays as it is.
+
+    Args:
+        env: name or path.
+        requirements: PEP 508, by names.
+        editables: folders, with extras if need be: ``DIR[EXTRA]``.
+        offline: only this disk and uv's cache are asked.
+        progress: told each step.
+        lock_timeout_s: how long another envkit is waited for.
+        break_lock: whether a change by another machine that shows no sign of life counts as cut off.
+
+    Raises:
+        UsageError: a requirement that is none, or a folder without a project.
+        InstallerMixedError: it is an environment of the installer conda.
+        ResolutionError: the packages do not fit what is locked, or there are none.
+        DownloadError: a file or an index could not be had.
+        ExistsError: a package would write over a file of another one.
+    """
+    asked = Question(
+        tuple(parse_requirement(text) for text in requirements), tuple(project_folder(text) for text in editables)
+    )
+    if not requirements and not editables:
+        raise UsageError("There is nothing to add.", hint="Name a requirement, or a project's folder with -e DIR.")
+    prefix = find_environment(env).prefix
+    with prefix_lock(prefix, "add", progress, timeout_s=lock_timeout_s, break_lock=break_lock):
+        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        environment = usable_environment(str(prefix))
+        if environment.installer != "pip":
+            raise InstallerMixedError(environment.name, environment.installer, "pip")
+        lock = own_lock(environment)
+        try:
+            changes = _add(environment, lock, asked, offline=offline, progress=progress)
+        finally:
+            if journal.read(prefix) is None:
+                with contextlib.suppress(OSError):  # it is in nobody's way, and the next one clears it
+                    clear_add_folder(prefix)
+    return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
+
+
+def _add(
+    environment: Environment, lock: Lock, asked: Question, *, offline: bool, progress: Progress
+) -> tuple[LockChange, ...]:
+    platform = current_platform()
+    check_locked(environment, lock, asked)
+    stage = new_stage(environment, read_pip_config(), offline=offline)
+    projects = tuple(try_project(stage, lock, folder, extras, progress) for folder, extras in asked.projects)
+    progress.step("Resolving what is new")
+    packages = resolve_addition(stage, lock, asked, projects)
+    if packages:
+        progress.step(f"Getting {len(packages)} packages by {environment.engine}")
+        stage = stage.install(packages, progress)
+    if packages or projects:
+        _tell_drift(environment, packages, progress)
+        grown = grown_lock(lock, packages, asked, projects)
+        _apply(stage, grown, packages, projects, progress)
+    before = {item.name: item.version for item in lock.additions.editables}
+    changes = [LockChange(platform, item.name, None, item.version) for item in packages]
+    changes += [
+        LockChange(platform, item.name, before.get(item.name), item.version)
+        for item in (project.editable for project in projects)
+    ]
+    return tuple(sorted(changes, key=lambda change: change.name))
+
+
+def _tell_drift(environment: Environment, packages: tuple[LockedPackage, ...], progress: Progress) -> None:
+    installed = installed_packages(environment.prefix)
+    for item in packages:
+        if item.name in installed:
+            found = installed[item.name]
+            progress.note(f"{item.name} {found} was installed by hand; it becomes {item.version}, as locked now.")
+
+
+def _apply(
+    stage: Stage,
+    lock: Lock,
+    packages: tuple[LockedPackage, ...],
+    projects: tuple[Project, ...],
+    progress: Progress,
+) -> None:
+    """Change the environment; on any failure, Ctrl-C included, it is as it was."""
+    environment = stage.environment
+    prefix, platform = environment.prefix, current_platform()
+    coming = stage.coming()
+    leaving = stage.leaving(set(coming))
+    stage.check_collisions(coming, leaving)
+    progress.step("Installing")
+    write_plan(prefix, (path for paths in coming.values() for path in paths), leaving)
+    pending = journal.begin(prefix, "add")
+    try:
+        if packages:
+            stage.into(environment.executable, packages, progress, replace_others=True)
+        for project in projects:
+            folder = Path(project.editable.path)
+            install_editable(environment.executable, folder, stage.config, offline=stage.offline, progress=progress)
+        _check_installed(environment, packages, projects)
+        write_lists(prefix, lock, platform)
+        if environment.guard:
+            update_guard(prefix, lock.platforms[platform].packages)
+        fs.flush(prefix)
+        journal.end(pending)
+    except BaseException:
+        put_back(pending, progress)
+        raise
+
+
+def _check_installed(
+    environment: Environment, packages: tuple[LockedPackage, ...], projects: tuple[Project, ...]
+) -> None:
+    wanted = {item.name: item.version for item in packages}
+    wanted |= {project.editable.name: project.editable.version for project in projects}
+    installed = installed_packages(environment.prefix)
+    wrong = sorted(name for name, version in wanted.items() if installed.get(name) != version)
+    if wrong:
+        raise EnvkitError(
+            f"The installer did not install what was resolved: {', '.join(wrong)}.",
+            why="This is a defect of envkit; nothing was kept.",
+            hint="Please report it.",
+        )
