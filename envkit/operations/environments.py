@@ -158,6 +158,12 @@ def put_back(prefix: Path, progress: Progress, *, is_locked: bool = False) -> No
         recover(prefix, progress)
 
 
+def is_under_way(prefix: Path) -> bool:
+    """Whether a process of this machine is changing the environment at ``prefix`` right now."""
+    pending = journal.read(prefix)
+    return pending is not None and pending.owner.liveness() == "alive"
+
+
 def word_for(environment: Environment) -> str:
     """What a user types for an environment: its name, or its path where that is not in envkit's own folder."""
     prefix = environment.prefix

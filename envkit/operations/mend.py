@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from envkit import fs
-from envkit.errors import DownloadError, EnvkitError, ExistsError
+from envkit.errors import DownloadError, EnvkitError, ExistsError, StorageError
 from envkit.installers import pip
 from envkit.installers.content import check_content, glance_at_content
 from envkit.installers.installed import distributions
@@ -55,6 +55,8 @@ def _try_to_install(plan: Plan, python: Path, names: set[str], progress: Progres
     """Install packages; gives those that uv had in its cache and could not install, when they may be had elsewhere."""
     try:
         _install(plan, python, names, progress)
+    except StorageError:
+        raise
     except EnvkitError as error:
         said = f"{error.why or ''}\n{getattr(error, 'stderr', '')}"
         refused = names.intersection(canonicalize_name(name) for name in _REFUSED.findall(said))
@@ -119,6 +121,8 @@ def _install_anew(plan: Plan, python: Path, names: set[str], progress: Progress)
         _install(plan, python, names, progress, fresh_cache=cache)
         if plan.options.engine == "uv":
             _heal_cache(plan, names, cache, progress)
+    except StorageError:
+        raise
     except EnvkitError as error:
         raise DownloadError(
             f"What the cache of {plan.options.engine} holds of {', '.join(sorted(names))} was changed, and the right "

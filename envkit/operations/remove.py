@@ -80,8 +80,10 @@ def remove(
     if journal.read(prefix) is not None:
         before = read_environment(prefix)
         with _alone():
-            recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
-        if before is not None and read_environment(prefix) is None:  # what a creation or a removal had left is gone
+            ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        if (
+            ours is not None and before is not None and read_environment(prefix) is None
+        ):  # what a creation or a removal had left is gone
             forget(prefix)
             return RemoveResult(prefix, _count_snapshots(env), "")
     environment, snapshots = find_environment(env), _count_snapshots(env)

@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import EnvkitError, NotVerifiableError, ProgramError, StorageError, VerificationFailedError
+from envkit.errors import (
+    BusyError,
+    EnvkitError,
+    NotVerifiableError,
+    ProgramError,
+    StorageError,
+    VerificationFailedError,
+)
 from envkit.model.report import FILES, LAYERS, LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
 from envkit.operations.content import files_layer
-from envkit.operations.environments import find_environment, put_back, usable_environment, write_record
+from envkit.operations.environments import find_environment, is_under_way, put_back, usable_environment, write_record
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.snapshot import take_snapshot
@@ -76,7 +83,12 @@ def verify(env: str, *, level: Level, progress: Progress, lock_timeout_s: float 
         EnvironmentStateError: it is incomplete or broken.
         BusyError: another envkit works on it.
     """
-    prefix = find_environment(env).prefix
+    environment = find_environment(env)
+    prefix = environment.prefix
+    if environment.state == "incomplete" and is_under_way(prefix):
+        raise BusyError(
+            f"{environment.name} is being made or changed.", why=environment.problem, hint="Wait until that is done."
+        )
     with prefix_lock(prefix, "verify", progress, timeout_s=lock_timeout_s, is_needed=False):
         put_back(prefix, progress, is_locked=True)
         return verify_environment(usable_environment(str(prefix)), level=level, progress=progress)

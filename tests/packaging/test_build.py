@@ -54,11 +54,13 @@ PACKAGE_TOP = {
     "installers",
     "model",
     "operations",
+    "owner.py",
     "paths.py",
     "probes",
     "process.py",
     "py.typed",
     "resources.py",
+    "scratch.py",
 }
 DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 DATA_FOLDERS = {"hooks/cuda", "hooks/guard", "hooks/venv", "lockfiles"}

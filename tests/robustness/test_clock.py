@@ -146,6 +146,8 @@ def test_a_journal_from_another_year(world, year, host):
     started = f"{year}-06-01T12:00:00Z"
     place.prefix.mkdir(parents=True)
     (place.prefix / "half").write_text("half")
+    (place.prefix / ".envkit").mkdir()
+    (place.prefix / ".envkit" / "creating").write_text("0123abcd")
     content = {
         "schema": 1,
         "operation": "create",
@@ -153,9 +155,7 @@ def test_a_journal_from_another_year(world, year, host):
         "pid": 2**22 - 1,
         "process_started": 1,
         "started_at": started,
-        "heartbeat": started,
-        "aside": None,
-        "was_there": False,
+        "token": "0123abcd",
     }
     (place.prefix.parent / ".demo.envkit-journal.json").write_text(json.dumps(content))
 
