@@ -113,6 +113,8 @@ def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
             if f"{folder.name}/METADATA" not in {path for path, _, _ in rows}:
                 raise ValueError("it does not list METADATA")  # noqa: TRY301 - one of several ways to be no RECORD
             for path, digest, size in rows:
+                if not digest:
+                    continue
                 place = _place(site, path)
                 if place is None:
                     findings.append(FileFinding(name, path, "outside"))
@@ -126,7 +128,7 @@ def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
 
 
 def _rows(record: Path) -> Iterator[tuple[str, str, int | None]]:
-    """Path, digest and size of each entry with a hash.
+    """Path, digest and size of each entry; an empty digest where there is none that can be checked.
 
     Raises:
         OSError: the file is missing or cannot be read.
@@ -141,6 +143,7 @@ def _rows(record: Path) -> Iterator[tuple[str, str, int | None]]:
             path, digest, size = (*row, "", "")[:3]
             algorithm, _, value = digest.partition("=")
             if algorithm not in _ALGORITHMS or path.endswith(".pyc"):
+                yield path, "", None
                 continue
             if len(value) < 43:  # noqa: PLR2004 - a sha256 in base64
                 raise ValueError(f"{digest!a} is no hash")

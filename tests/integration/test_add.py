@@ -451,7 +451,7 @@ def test_killed_after_the_installation_it_is_put_back(envkit, made, step):
     half_done(envkit, step)
     shown = next(item for item in envkit("list", "--json").json["environments"] if item["name"] == ENV)
     assert shown["state"] == "incomplete"
-    assert "Packages are being added" in shown["problem"]
+    assert "Its addition of packages was cut off" in shown["problem"]
     mine = made / "lib" / "python3.9" / "site-packages" / "part" / "my.txt"
     mine.write_text("the user's own, written meanwhile")
     assert not is_whole(envkit, made)
