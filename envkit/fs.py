@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from envkit.owner import Owner, is_left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 TEMPORARY = ".envkit-new-"
 """How names of files begin that are being written; who writes them and something random follow."""
-_FLUSH_LIMIT_S = 30.0
 _RETRY_AFTER_S = (0.05, 0.2, 0.5, 1.0)
 
 
@@ -91,27 +90,40 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def flush(folder: Path) -> None:
+def flush(folder: Path, *, limit_s: float | None = None) -> None:
     """Get what was written below ``folder`` onto its disk, with all else on that disk (syncfs(2)); Linux only.
 
-    Waits half a minute at most: a busy disk would keep the user waiting for what others write.
+    Args:
+        folder: anything on the disk.
+        limit_s: how long it is waited for, where nothing is lost by going on; a busy disk takes its time for what
+            others write.
+
+    Raises:
+        OSError: the disk could not take it.
     """
     if sys.platform != "linux":
         return
     import ctypes  # noqa: PLC0415 - as above
     import threading  # noqa: PLC0415 - as above
 
-    def _sync() -> None:
-        with contextlib.suppress(OSError, AttributeError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                ctypes.CDLL(None).syncfs(handle)
-            finally:
-                os.close(handle)
+    failed: list[int] = []
 
-    thread = threading.Thread(target=_sync, daemon=True)
-    thread.start()
-    thread.join(_FLUSH_LIMIT_S)
+    def _sync() -> None:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            if ctypes.CDLL(None, use_errno=True).syncfs(handle) != 0:
+                failed.append(ctypes.get_errno())
+        finally:
+            os.close(handle)
+
+    if limit_s is None:
+        _sync()
+    else:
+        thread = threading.Thread(target=_sync, daemon=True)
+        thread.start()
+        thread.join(limit_s)
+    if failed and failed[0] != errno.ENOSYS:
+        raise OSError(failed[0], os.strerror(failed[0]), str(folder))
 
 
 def sweep_temporaries(*folders: Path) -> None:
@@ -201,18 +213,19 @@ def _remove_tree(path: Path) -> None:
     shutil.rmtree(path, onerror=_make_writable_and_retry)
 
 
-def empty_folder(path: Path, *, first: str | None = None, last: str | None = None) -> None:
+def empty_folder(path: Path, *, first: str | None = None, last: str | None = None, but: Collection[str] = ()) -> None:
     """Remove what is in a folder, and keep the folder: it is the user's own, or a mount point.
 
     Args:
         path: the folder.
         first: name of what goes before all else.
         last: name of what goes after all else.
+        but: names of what stays.
 
     Raises:
         OSError: something could not be removed.
     """
-    entries = list(path.iterdir()) if path.is_dir() else []
+    entries = [entry for entry in path.iterdir() if entry.name not in but] if path.is_dir() else []
     for entry in sorted(entries, key=lambda entry: (entry.name == last, entry.name != first)):
         if entry.is_dir() and not entry.is_symlink():
             remove_tree(entry)

@@ -96,7 +96,8 @@ class Owner:
             return "unsure"
         if not 0 < self.pid <= _LARGEST_PID or not _runs(self.pid):
             return "dead"
-        return "alive" if self.started in {None, process_start(self.pid)} else "dead"
+        started = process_start(self.pid)  # None also where /proc shows a user only his own processes (hidepid)
+        return "alive" if None in {self.started, started} or self.started == started else "dead"
 
 
 @functools.cache
@@ -127,12 +128,21 @@ def is_left_behind(mark: str, modified_at: float) -> bool:
 
 
 def process_start(pid: int) -> int | None:
-    """Start of a process, in clock ticks since boot (proc(5), field 22 of ``stat``); None without /proc."""
+    """Start of a process, in clock ticks since boot (proc(5), field 22 of ``stat``); None where that is not told."""
+    fields = _stat_fields(pid)
+    try:
+        return int(fields[19])
+    except (ValueError, IndexError):
+        return None
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """The fields of ``/proc/PID/stat`` from the third on, the state; empty where they cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(stat.rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
+    except OSError:
+        return []
+    return stat.rpartition(")")[2].split()
 
 
 def _runs(pid: int) -> bool:
@@ -150,4 +160,4 @@ def _runs(pid: int) -> bool:
         return True
     except OSError:  # no such process
         return False
-    return True
+    return _stat_fields(pid)[:1] not in (["Z"], ["X"])  # dead, and not reaped by its parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from contextlib import contextmanager
@@ -67,6 +68,23 @@ def confirmer(*, yes: bool) -> Callable[[str], bool]:
     return ask
 
 
+class NotesOnStderr:
+    """Tells notes alone: the screen belongs to the command that is run."""
+
+    def step(self, text: str) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """A line on stderr."""
+        click.echo(f"envkit: {text}", err=True)
+
+    def screen(self) -> None:
+        """No terminal."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
 @contextmanager
 def progress(steps: int) -> Iterator[Progress]:
     """Progress on stderr while the block runs."""
@@ -77,11 +95,19 @@ def progress(steps: int) -> Iterator[Progress]:
         shown.close()
 
 
+class _Seconds(click.FloatRange):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is no number.", param, ctx)
+        return seconds
+
+
 def lock_timeout_option(function: _F) -> _F:
     """``--lock-timeout``: how long another envkit is waited for."""
     option = click.option(
         "--lock-timeout",
-        type=click.FloatRange(min=0),
+        type=_Seconds(min=0),
         default=LOCK_TIMEOUT_S,
         metavar="S",
         help="Seconds to wait for another envkit that works on the same environment. Default: half an hour.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.options import env_argument
+from envkit.cli.options import NotesOnStderr, env_argument
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -18,4 +18,4 @@ def command(env: str, *, words: tuple[str, ...]) -> int:
     """
     from envkit.operations.run import run_command  # noqa: PLC0415 - start-up counts
 
-    return run_command(env, words[1:] if words[:1] == ("--",) else words)
+    return run_command(env, words[1:] if words[:1] == ("--",) else words, NotesOnStderr())

@@ -100,11 +100,13 @@ def unowned_files(prefix: Path, own: set[str]) -> list[Path]:
     for folder, folders, files in os.walk(prefix):
         relative = os.path.relpath(folder, prefix).replace(os.sep, "/")
         base = "" if relative == "." else relative + "/"
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114,PTH118 - text
         folders[:] = [
-            name for name in folders if name != "__pycache__" and base + name + "/" not in own
-            and not os.path.islink(os.path.join(folder, name))  # noqa: PTH114,PTH118 - os.walk gives text
+            name for name in folders if name not in {"__pycache__", *links} and base + name + "/" not in own
         ]  # fmt: skip
-        found += [prefix / (base + name) for name in files if base + name not in own and base + name not in owned]
+        found += [
+            prefix / (base + name) for name in (*files, *links) if base + name not in own and base + name not in owned
+        ]
     return sorted(path for path in found if path.suffix != ".pyc" and path.name not in _OF_VIRTUALENV)
 
 

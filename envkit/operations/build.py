@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from envkit.operations.plan import Plan, Seconds
 
 
+_FLUSH_LIMIT_S = 30.0
+
+
 def build(
     plan: Plan, progress: Progress, seconds: Seconds, *, replaced: Environment | None
 ) -> tuple[Environment, Journal]:
@@ -77,7 +80,9 @@ def _begin(plan: Plan, *, is_replacement: bool) -> Journal:
 def put_back(pending: Journal, progress: Progress) -> None:
     """Undo a creation that failed; where that fails too, say so, and let the failure itself be told."""
     try:
-        recovery.undo(pending)
+        kept = recovery.undo(pending)
+        if kept is not None:
+            progress.note(f"Files that are not envkit's were in {pending.prefix}; they lie in {kept} now.")
         if pending.operation == "create":
             environments.forget(pending.prefix)
     except (OSError, EnvkitError) as error:
@@ -105,7 +110,7 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     lock = reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
     write_own_files(prefix, lock, plan.platform, guard=options.guard)
     environment = _record_of(plan)
-    fs.flush(prefix)
+    fs.flush(prefix, limit_s=_FLUSH_LIMIT_S)
     write_record(environment)  # last: what has a record is whole
     seconds.until_now("hooks")
     return environment

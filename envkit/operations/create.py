@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import paths
 from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
+from envkit.fs import flush
 from envkit.model.additions import without_added
 from envkit.operations import journal
 from envkit.operations.build import build, put_back
 from envkit.operations.editables import without_editables
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
+from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_of, own_lock
@@ -232,6 +234,8 @@ def _replacement(pending: Journal | None, progress: Progress) -> Iterator[None]:
         return
     try:
         yield
+        keep_files(pending.old, pending.prefix, progress)
+        flush(pending.prefix)
     except BaseException:
         put_back(pending, progress)
         raise

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import errno
 import os
 import shlex
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import fs, paths
-from envkit.errors import EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
+from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
@@ -25,29 +24,40 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
 
 
+_PUT_BACK_LOCK_S = 2.0
+
+
 def all_environments() -> tuple[Environment, ...]:
     """Every environment that envkit knows of on this machine, by name; complete or not."""
     folder = paths.envs_dir()
     names: set[str] = set()
     pending: set[str] = set()
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+    links: list[Path] = []
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             of_journal = journal.prefix_of(entry.name)
             if of_journal is not None:
                 pending.add(of_journal)
+            elif entry.is_symlink():
+                links.append(Path(os.path.realpath(entry.path)))
             elif not entry.name.startswith("."):
                 names.add(entry.name)
     found = [_recorded(folder / name) for name in names - pending]  # 500 of them are no rarity: no look for journals
-    elsewhere = [prefix for prefix in registered_prefixes() if prefix.parent != folder]
-    found += [read_environment(prefix) for prefix in (*(folder / name for name in pending), *elsewhere)]
+    elsewhere = [prefix for prefix in (*links, *registered_prefixes()) if prefix.parent != folder]
+    found += [read_environment(prefix) for prefix in (*(folder / name for name in pending), *_once(elsewhere))]
     return tuple(sorted((item for item in found if item is not None), key=lambda item: (item.name, str(item.prefix))))
+
+
+def _once(prefixes: Iterable[Path]) -> list[Path]:
+    """Each folder once, whatever links lead to it."""
+    return list({os.path.realpath(prefix): prefix for prefix in prefixes}.values())
 
 
 def read_environment(prefix: Path) -> Environment | None:
     """The environment at ``prefix`` with its state, or None where there is none."""
     try:
         pending = journal.read(prefix)
-    except InvalidFileError as error:
+    except (InvalidFileError, BusyError) as error:
         return unreadable(prefix, "incomplete", error.message)
     if pending is None or not has_begun(pending):
         return _recorded(prefix)
@@ -103,7 +113,7 @@ def find_environment(env: str) -> Environment:
         if found is None:
             raise NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
         return found
-    found = read_environment(paths.envs_dir() / env) if env and not env.startswith(".") else None
+    found = read_environment(prefix_at(str(paths.envs_dir() / env))) if env and not env.startswith(".") else None
     if found is not None:
         return found
     everything = all_environments()
@@ -152,9 +162,10 @@ def put_back(prefix: Path, progress: Progress, *, is_locked: bool = False) -> No
         is_locked: whether the caller holds the prefix's lock.
     """
     pending = journal.read(prefix)
-    if pending is None or not gives_back(pending) or pending.owner.liveness() != "dead":
+    if pending is None or not gives_back(pending) or pending.owner.liveness() in {"alive", "elsewhere"}:
         return
-    with nullcontext() if is_locked else prefix_lock(prefix, "recover", progress):
+    lock = nullcontext() if is_locked else prefix_lock(prefix, "recover", progress, timeout_s=_PUT_BACK_LOCK_S)
+    with suppress(BusyError), lock:  # somebody is at it after all
         recover(prefix, progress)
 
 
@@ -240,7 +251,7 @@ def register(prefix: Path) -> None:
         return
     with list_lock("prefixes"):
         known = registered_prefixes()
-        if prefix not in known:
+        if os.path.realpath(prefix) not in map(os.path.realpath, known):
             _write_prefixes([*known, prefix])
 
 
@@ -250,8 +261,9 @@ def forget(prefix: Path) -> None:
         return
     with list_lock("prefixes"):
         known = registered_prefixes()
-        if prefix in known:
-            _write_prefixes([item for item in known if item != prefix])
+        others = [item for item in known if os.path.realpath(item) != os.path.realpath(prefix)]
+        if others != known:
+            _write_prefixes(others)
 
 
 def _write_prefixes(prefixes: list[Path]) -> None:

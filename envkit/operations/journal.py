@@ -8,22 +8,25 @@ second. While its writer lives, the file's modification time is renewed: the hea
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
 import threading
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from envkit import fs
-from envkit.errors import BusyError, InvalidFileError, StorageError
+from envkit.errors import BusyError, EnvkitError, InvalidFileError, StorageError
 from envkit.operations import clock
 from envkit.owner import Owner
 
 SCHEMA = 1
 HEARTBEAT_S = 5.0
 """Seconds between two renewals of a journal's modification time."""
+_CLAIM_S = 0.2
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
 MARKER = ".envkit/creating"
 """In a prefix that is being made: the token of the journal, so that nobody else's folder is taken for it."""
@@ -145,8 +148,10 @@ def end(journal: Journal) -> None:
         BusyError: the journal is not ours any more.
     """
     _stop_heart(journal)
-    _check_ours(journal)
-    journal.path.unlink(missing_ok=True)
+    if journal.token not in _ended:
+        _check_ours(journal)
+        _ended.add(journal.token)
+        journal.path.unlink(missing_ok=True)
     if is_marked(journal):
         with contextlib.suppress(OSError):
             (journal.prefix / MARKER).unlink()
@@ -158,16 +163,23 @@ def read(prefix: Path) -> Journal | None:
 
     Raises:
         InvalidFileError: a newer envkit has written it.
+        BusyError: it is there and cannot be read now, as happens on network file systems: it is no damaged one.
     """
     path = journal_path(prefix)
     if not os.path.isfile(path):  # noqa: PTH113 - false also for a name that no file system takes
         return None
     content: object = None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:  # ended at this very moment
         return None
-    except (OSError, ValueError, RecursionError):
+    except OSError as error:
+        raise BusyError(
+            f"{prefix} is being changed, or was when something was cut off; by whom cannot be read.",
+            why=f"{error.strerror}: {path}",
+            hint="Run again; if it stays so, have its permissions and the disk looked at.",
+        ) from error
+    except (ValueError, RecursionError):
         pass
     facts: dict[str, Any] = content if isinstance(content, dict) else {}
     schema, operation, token = facts.get("schema"), facts.get("operation"), facts.get("token")
@@ -216,28 +228,61 @@ def _text(journal: Journal) -> str:
     return json.dumps(content, indent=2, ensure_ascii=True) + "\n"
 
 
-def _check_ours(journal: Journal) -> None:
+def claim(journal: Journal) -> Journal | None:
+    """Take over the journal of a dead process, before it is undone; None when another one was quicker.
+
+    Whoever wrote last has it; that is looked at again after a moment, so that two that claim at once do not both have
+    it. Their locks may lie in two folders, or not work.
+    """
     there = read(journal.prefix)
-    if there is None or there.token != journal.token:
+    if there != journal:
+        return None
+    ours = replace(journal, owner=Owner.here())
+    if ours.operation == "damaged":
+        ours = replace(ours, token=secrets.token_hex(4))
+    try:
+        fs.write_text(journal.path, _text(ours))
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return journal  # what follows makes room
+        raise
+    _start_heart(ours)
+    time.sleep(_CLAIM_S)
+    if read(journal.prefix) == ours:
+        return ours
+    _stop_heart(ours)
+    return None
+
+
+def is_ours(journal: Journal) -> bool:
+    """Whether the journal is still there as this process knows it, whatever its phase."""
+    there = read(journal.prefix)
+    return there is not None and (there.token, there.owner) == (journal.token, journal.owner)
+
+
+def _check_ours(journal: Journal) -> None:
+    if not is_ours(journal):
         raise BusyError(
             f"Another envkit has taken over {journal.prefix} meanwhile.",
-            why=f"It was told to, by --break-lock{'' if there is None else f': {there.owner}'}.",
+            why="It was told to, by --break-lock, or this process was stopped for a long time.",
             hint=f"`envkit list` shows what is there now, `envkit verify {journal.prefix}` whether it works.",
         )
 
 
 _hearts: dict[str, threading.Event] = {}
+_ended: set[str] = set()
+"""Tokens of journals that this process has ended: an interrupt in between makes it do so once more."""
 
 
 def _start_heart(journal: Journal) -> None:
-    """Renew the journal's modification time until it ends; the thread does nothing else, so that forking is safe."""
+    """Renew the journal's modification time until it ends, as long as it is ours."""
     stop = _hearts[journal.token] = threading.Event()
-    path = os.fspath(journal.path)
 
     def _beat() -> None:
         while not stop.wait(HEARTBEAT_S):
-            with contextlib.suppress(OSError):
-                os.utime(path)
+            with contextlib.suppress(OSError, EnvkitError):
+                if is_ours(journal):
+                    os.utime(journal.path)
 
     threading.Thread(target=_beat, name="envkit heartbeat", daemon=True).start()
 

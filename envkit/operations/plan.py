@@ -176,4 +176,4 @@ def name_and_prefix(default: str | None, options: CreateOptions, what: str) -> t
             hint="Give it one with --name N.",
         )
     check_environment_name(name)
-    return name, paths.envs_dir() / name
+    return name, environments.prefix_at(str(paths.envs_dir() / name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 _POLL_S = 0.2
 _WATCH_BEATS = 3.0
 """Heartbeats that are waited for before a process that cannot be looked up counts as dead."""
+_FRESH_S = 60.0
+_OTHERS_S = 60.0
+"""As long as another one is waited for that puts the same thing right."""
+VENV_NAMES = {
+    *(".envkit", ".gitignore", ".lock", "CACHEDIR.TAG", "check_env.py", "pip.conf", "pip.ini", "pyvenv.cfg"),
+    *("Include", "Lib", "Scripts", "bin", "etc", "include", "lib", "lib64", "man", "requirements-lock.txt", "share"),
+}
+"""What a creation puts into a prefix. Wheels may bring other names, in theory: their files are kept then, too."""
 _DOING = {
     "create": "creation",
     "replace": "replacement",
@@ -94,10 +103,17 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
         journal = _wait_for_the_end(journal, progress, timeout_s, break_lock=break_lock)
     if journal is None:
         return None
-    begun = has_begun(journal)
-    undo(journal)
+    begun, owner = has_begun(journal), journal.owner
+    if not owner.is_this_process():
+        claimed = journals.claim(journal)
+        if claimed is None:  # another one puts it right
+            return recover(prefix, progress, timeout_s=max(timeout_s, _OTHERS_S), break_lock=break_lock)
+        journal = replace(claimed, operation=journal.operation)
+    kept = undo(journal)
     if begun:
-        progress.note(f"Put right what an interrupted envkit has left at {prefix} ({journal.owner}).")
+        progress.note(f"Put right what an interrupted envkit has left at {prefix} ({owner}).")
+    if kept is not None:
+        progress.note(f"Files that are not envkit's were in it; they lie in {kept} now.")
     return journal
 
 
@@ -117,7 +133,9 @@ def _wait_for_the_end(journal: Journal, progress: Progress, timeout_s: float, *,
             told = True
         time.sleep(_POLL_S)
         current = journals.read(prefix)
-    if current is None or current.owner.liveness() == "dead":
+    if current is None:
+        return None
+    if current.owner.liveness() == "dead" and not (current.operation == "damaged" and _is_fresh(current)):
         return current
     return _judge_from_afar(current, progress, break_lock=break_lock)
 
@@ -154,6 +172,12 @@ def _judge_from_afar(journal: Journal, progress: Progress, *, break_lock: bool) 
     return journals.read(journal.prefix)
 
 
+def _is_fresh(journal: Journal) -> bool:
+    """Whether a journal that cannot be read may have a writer who lives."""
+    seen = journal.last_sign_of_life()
+    return seen is not None and abs(time.time() - seen / 1e9) < _FRESH_S
+
+
 def _age(journal: Journal) -> str:
     seen = journal.last_sign_of_life()
     if seen is None:
@@ -162,20 +186,23 @@ def _age(journal: Journal) -> str:
     return f"; its last sign of life was {seconds:.0f} s ago by this machine's clock" if seconds >= 0 else ""
 
 
-def undo(journal: Journal) -> None:
+def undo(journal: Journal) -> Path | None:
     """Put things back as they were before a creation, a replacement or an addition, or finish a removal.
 
     Whatever moment this is itself killed at, it can be done again.
+
+    Returns:
+        The folder with files that were found in a half made environment and are not envkit's; None without such.
 
     Raises:
         ExistsError: a folder that is not envkit's is in the way.
         OSError: something could not be removed or renamed; the journal stays.
     """
-    prefix, operation = journal.prefix, journal.operation
+    prefix, operation, kept = journal.prefix, journal.operation, None
     if operation == "damaged":
         _settle_without_facts(journal)
     elif operation == "create" and not has_record(prefix):
-        _clear(journal)
+        kept = _clear(journal)
     elif operation == "replace" and journal.old.exists():
         if not _is_ours(journal):
             raise ExistsError(
@@ -183,7 +210,7 @@ def undo(journal: Journal) -> None:
                 why=f"The environment that was there waits in {journal.old}.",
                 hint=f"Move {prefix} away and run again; the environment is put back then.",
             )
-        _clear(journal)
+        kept = _clear(journal)
         journal.old.rename(prefix)
     elif operation == "discard":
         fs.remove_tree(journal.old)
@@ -196,23 +223,35 @@ def undo(journal: Journal) -> None:
     for folder in () if has_record(prefix) else journal.made_folders:
         with contextlib.suppress(OSError):  # not ours alone any more
             folder.rmdir()
+    return kept
 
 
-def _clear(journal: Journal) -> None:
-    """Take away what a creation has made, in one step, unless somebody else has put his own folder there since."""
-    prefix = journal.prefix
+def _clear(journal: Journal) -> Path | None:
+    """Take away what a creation has made, unless somebody else has put his own folder there since.
+
+    What somebody has put into it stays in a folder that was the user's before, and else goes to a folder beside it,
+    which is given.
+    """
+    prefix, kept = journal.prefix, None
     if not prefix.exists() or not _is_ours(journal):
-        return
+        return None
     fs.remove_tree(journal.gone)
+    foreign = {path.name for path in prefix.iterdir()} - VENV_NAMES
     if journal.was_there:
-        fs.empty_folder(prefix, last=".envkit")
-        return
+        fs.empty_folder(prefix, last=".envkit", but=foreign)
+        return None
+    if foreign:
+        kept = prefix.with_name(f"{prefix.name}.kept-{journal.token}")
+        kept.mkdir(exist_ok=True)
+        for name in foreign:
+            (prefix / name).rename(kept / name)
     try:
         prefix.rename(journal.gone)
     except OSError as error:
         if error.errno not in {errno.EBUSY, errno.EXDEV}:
             raise
         fs.remove_tree(prefix)
+    return kept
 
 
 def _is_ours(journal: Journal) -> bool:

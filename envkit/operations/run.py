@@ -17,13 +17,13 @@ from envkit import process
 from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.installers.guard import constraint_entry, constraints_of
 from envkit.model.environment import scripts_of
-from envkit.model.progress import Silent
 from envkit.operations.environments import usable_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from envkit.model.environment import Environment
+    from envkit.model.progress import Progress
 
 _ACTIVATE_AND_RUN = '. "$1" || exit 125; shift; exec "$@"'
 _INTERACTIVE = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "ash")
@@ -53,7 +53,7 @@ class CommandNotFoundError(EnvkitError):
     exit_code = ExitCode.RUN_NOT_FOUND
 
 
-def run_command(env: str, command: Sequence[str]) -> int:
+def run_command(env: str, command: Sequence[str], progress: Progress) -> int:
     """Run a command in an environment as if it were activated; standard streams are the caller's.
 
     Returns:
@@ -64,7 +64,7 @@ def run_command(env: str, command: Sequence[str]) -> int:
         NotExecutableError, CommandNotFoundError: the command could not be started.
     """
     try:
-        environment = usable_environment(env, Silent())
+        environment = usable_environment(env, progress)
     except EnvkitError as error:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
     if not command:
@@ -138,7 +138,7 @@ def _wait(command: list[str], variables: Mapping[str, str]) -> int:
     return 128 - status if status < 0 else status
 
 
-def run_shell(env: str) -> int:
+def run_shell(env: str, progress: Progress) -> int:
     """Start the user's own shell, interactive, with an environment activated; gives its exit status.
 
     Raises:
@@ -146,7 +146,7 @@ def run_shell(env: str) -> int:
         NotFoundError: there is none.
         UsageError: ``SHELL`` is no shell that this can be done with.
     """
-    environment = usable_environment(env, Silent())
+    environment = usable_environment(env, progress)
     if os.name == "nt":
         return _wait([os.environ.get("COMSPEC", "cmd.exe")], _activated_on_windows(environment))
     shell = os.environ.get("SHELL") or "/bin/sh"

@@ -109,6 +109,7 @@ def test_a_damaged_journal_loses_no_environment(envkit, project, text, stands):
     envkit("create", project.spec, "--no-verify")
     journal = _home() / "envs" / f".{NAME}.envkit-journal.json"
     journal.write_text(text)
+    os.utime(journal, (10**9, 10**9))  # nobody renews it
     if not stands:
         (_home() / "envs" / NAME / ".envkit/environment.json").rename(_home() / "envs" / NAME / ".envkit/creating")
 

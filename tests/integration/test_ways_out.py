@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -172,3 +173,80 @@ def test_run_puts_an_environment_back_whose_replacement_was_killed(envkit, proje
     assert ran.out == "runs\n", ran.err
     assert (made / "keep.txt").read_text() == "mine"
     assert _states(envkit) == {NAME: "complete"}
+
+
+def test_a_replacement_keeps_the_users_own_files(envkit, project, made, tmp_path):
+    """What lay among the packages is kept apart: it may not fit the new ones."""
+    (tmp_path / "data").mkdir()
+    (made / "work").mkdir()
+    (made / "work" / "notes.ipynb").write_text("mine")
+    (made / "ckpt").symlink_to(tmp_path / "data")
+    (made / "lib/python3.9/site-packages/mine.pth").write_text("import os\n")
+    done = envkit("restore", NAME, "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert "3 files of your own were kept, 1 of them" in done.err
+    assert (made / "work" / "notes.ipynb").read_text() == "mine"
+    assert (made / "ckpt").readlink() == tmp_path / "data"
+    assert not (made / "lib/python3.9/site-packages/mine.pth").exists()
+    assert (made / "replaced-files/lib/python3.9/site-packages/mine.pth").read_text() == "import os\n"
+    again = envkit("create", project.spec, "--replace", "--no-verify")
+    assert again.code == 0, again.err
+    assert (made / "work" / "notes.ipynb").read_text() == "mine"
+    assert (made / "replaced-files/lib/python3.9/site-packages/mine.pth").exists()
+    kept = envkit("remove", NAME)
+    assert "notes.ipynb" in kept.err
+    assert "ckpt" in kept.err
+
+
+def test_a_file_in_a_half_made_environment_is_not_deleted(envkit, project):
+    wheel = next(path for path in project.wheels if path.name.startswith("torch"))
+    project.source.hang(wheel.name)
+    child = start(envkit, "create", project.spec, "--no-verify")
+    prefix = _home() / "envs" / NAME
+    deadline = time.monotonic() + 60
+    while not (prefix / "pyvenv.cfg").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    (prefix / "results.csv").write_text("mine")
+    child.kill()
+    child.communicate()
+    done = envkit("remove", NAME)
+    assert done.code == 0, done.err
+    kept = next((_home() / "envs").glob(f"{NAME}.kept-*"))
+    assert (kept / "results.csv").read_text() == "mine"
+    assert str(kept) in done.err
+
+
+def test_an_environment_behind_a_link_is_one_and_the_same(envkit, project, tmp_path):
+    prefix = tmp_path / "big" / "s"
+    assert envkit("create", project.spec, "--no-verify", "--prefix", prefix).code == 0
+    (_home() / "envs").mkdir(exist_ok=True)
+    (_home() / "envs" / "s").symlink_to(prefix)
+    (tmp_path / "way").symlink_to(tmp_path / "big")
+    listed = envkit("list", "--json").json["environments"]
+    assert [(item["name"], item["prefix"]) for item in listed] == [("s", str(prefix))]
+    again = envkit("create", project.spec, "--replace", "--no-verify", "--prefix", tmp_path / "way" / "s")
+    assert again.code == 0, again.err
+    assert len(envkit("list", "--json").json["environments"]) == 1
+    done = envkit("remove", "s", "--yes")
+    assert done.code == 0
+    assert not prefix.exists()
+    assert envkit("list", "--json").json["environments"] == []
+
+
+def test_run_waits_for_nobody(envkit, project, made):
+    """Another envkit has the lock while it puts things right."""
+    lock = next((_home() / "locks").glob(f"{NAME}-*.lock"))
+    journal = made.with_name(f".{NAME}.envkit-journal.json")
+    made.rename(made.with_name(f".{NAME}.envkit-old-01234567"))
+    journal.write_text(
+        json.dumps({"operation": "replace", "host": os.uname().nodename, "pid": 2**22, "token": "01234567"})
+    )
+    with lock.open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        began = time.monotonic()
+        ran = envkit("run", NAME, "--", "true")
+        assert ran.code == 125
+        assert "comes back with the next envkit command" in ran.err
+        assert time.monotonic() - began < 30
+    assert envkit("run", NAME, "--", "true").code == 0

@@ -51,6 +51,24 @@ def test_a_process_that_has_ended_is_dead(gone):
     assert replace(Owner.here(), pid=gone, started=None).liveness() == "dead"
 
 
+def test_a_process_that_nobody_has_reaped_is_dead():
+    child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
+    started = owner.process_start(child.pid)
+    deadline = time.monotonic() + 30
+    while owner._stat_fields(child.pid)[:1] != ["Z"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert replace(Owner.here(), pid=child.pid, started=started).liveness() == "dead"
+    child.communicate()
+
+
+def test_a_process_whose_start_is_hidden_is_alive(monkeypatch):
+    """As for another user's under hidepid."""
+    here = Owner.here()
+    monkeypatch.setattr(owner, "_stat_fields", lambda _pid: [])
+    assert here.liveness() == "alive"
+
+
 def test_a_process_of_another_user_is_alive(monkeypatch):
     def refuse(_pid, _signal):
         raise PermissionError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import threading
@@ -46,7 +47,8 @@ def quick(monkeypatch):
 def make(folder, version, *, token=None):
     """An environment, as far as recovery looks: its record; or, with a token, one that is being made."""
     (folder / ".envkit").mkdir(parents=True)
-    (folder / "version").write_text(version)
+    (folder / "lib").mkdir()
+    (folder / "lib" / "version").write_text(version)
     if token is None:
         (folder / RECORD).write_text("{}")
     else:
@@ -65,6 +67,12 @@ def dead(journal):
     child.wait()
     rewrite(journal, pid=child.pid, process_started=1)
     return journals.read(journal.prefix)
+
+
+def damage(prefix):
+    """A journal that cannot be read, and that nobody renews."""
+    journals.journal_path(prefix).write_text("{")
+    os.utime(journals.journal_path(prefix), (10**9, 10**9))
 
 
 def names(prefix):
@@ -147,7 +155,7 @@ def test_a_cut_off_creation_goes_with_the_folders_it_made(tmp_path):
     assert not gives_back(begun)
     assert "was cut off" in describe(begun)
     notes = Notes()
-    assert recover(prefix, notes) == begun
+    assert recover(prefix, notes).token == begun.token
     assert "Put right" in notes.notes[0]
     assert list(base.iterdir()) == []
 
@@ -211,7 +219,7 @@ def test_a_cut_off_replacement_gives_the_old_one_back(prefix, phase):
     assert has_begun(begun) == gives_back(begun) == (phase not in {"before", "undone"})
     recover(prefix, Notes())
     assert names(prefix) == ["demo"]
-    assert (prefix / "version").read_text() == "old"
+    assert (prefix / "lib" / "version").read_text() == "old"
 
 
 def test_a_replacement_that_stands_keeps_standing(prefix):
@@ -223,7 +231,7 @@ def test_a_replacement_that_stands_keeps_standing(prefix):
     assert not has_begun(begun)
     recover(prefix, Notes())
     assert names(prefix) == ["demo"]
-    assert (prefix / "version").read_text() == "new"
+    assert (prefix / "lib" / "version").read_text() == "new"
 
 
 def test_what_is_in_the_way_of_the_old_one_is_not_deleted(prefix):
@@ -235,11 +243,11 @@ def test_what_is_in_the_way_of_the_old_one_is_not_deleted(prefix):
     with pytest.raises(ExistsError, match="not envkit's"):
         recover(prefix, Notes())
     assert (prefix / "mine").exists()
-    assert (begun.old / "version").exists()
+    assert (begun.old / "lib" / "version").exists()
     (prefix / "mine").unlink()
     prefix.rmdir()
     recover(prefix, Notes())
-    assert (prefix / "version").read_text() == "old"
+    assert (prefix / "lib" / "version").read_text() == "old"
 
 
 @pytest.mark.parametrize("phase", ["before", "moved", "deleted"])
@@ -249,10 +257,7 @@ def test_a_cut_off_removal_is_finished_or_has_not_begun(prefix, phase):
     if phase != "before":
         prefix.rename(begun.gone)
     if phase == "deleted":
-        (begun.gone / "version").unlink()
-        (begun.gone / RECORD).unlink()
-        (begun.gone / ".envkit").rmdir()
-        begun.gone.rmdir()
+        shutil.rmtree(begun.gone)
     assert has_begun(begun) == (phase == "moved")
     recover(prefix, Notes())
     assert names(prefix) == (["demo"] if phase == "before" else [])
@@ -272,20 +277,20 @@ def test_a_damaged_journal(prefix, stands):
     if stands != "neither":
         make(old, "old")
     make(prefix, "new", token=None if stands == "new" else "00000000")
-    journals.journal_path(prefix).write_text("{")
+    damage(prefix)
     begun = journals.read(prefix)
     assert begun.operation == "damaged"
     assert "cannot be read" in describe(begun)
     recover(prefix, Notes())
     assert names(prefix) == ([] if stands == "neither" else ["demo"])
     if stands != "neither":
-        assert (prefix / "version").read_text() == stands
+        assert (prefix / "lib" / "version").read_text() == stands
 
 
 def test_a_damaged_journal_and_a_folder_that_nothing_tells_of(prefix):
     prefix.mkdir()
     (prefix / "mine").write_text("mine")
-    journals.journal_path(prefix).write_text("[]")
+    damage(prefix)
     recover(prefix, Notes())
     assert names(prefix) == ["demo"]
 
@@ -323,13 +328,15 @@ def test_a_process_elsewhere_is_not_guessed_about(prefix, quick):
 
 @pytest.mark.parametrize("facts", [{"host": "node17"}, {"boot": "another"}, {"pid_namespace": "pid:[1]"}])
 def test_a_process_elsewhere_that_shows_signs_of_life_keeps_its_journal(prefix, quick, facts):
-    begun = journals.begin(prefix, "create")  # whose heart goes on beating
+    begun = journals.begin(prefix, "create")
     rewrite(begun, **facts)
+    beats = threading.Timer(0.1, lambda: os.utime(begun.path, (1, 1)))  # a heart elsewhere
+    beats.start()
     with pytest.raises(BusyError, match="is being changed") as caught:
         recover(prefix, Notes(), break_lock=True)
+    beats.join()
     assert "alive" in caught.value.why
     assert begun.path.exists()
-    journals._stop_heart(begun)
 
 
 def test_after_a_loss_of_power_the_next_boot_cleans_up(prefix, quick):
@@ -351,3 +358,97 @@ def test_a_change_elsewhere_that_ends_while_it_is_watched(prefix, quick, monkeyp
 
 def test_this_machines_name_is_in_the_journal(prefix):
     assert json.loads(journals.begin(prefix, "create").path.read_text())["host"] == platform.node()
+
+
+def test_what_somebody_has_put_into_a_half_made_environment_is_kept(prefix):
+    begun = dead(journals.begin(prefix, "create"))
+    make(prefix, "half", token=begun.token)
+    (prefix / "results.csv").write_text("mine")
+    notes = Notes()
+    recover(prefix, notes)
+    assert names(prefix) == [f"demo.kept-{begun.token}"]
+    assert (prefix.with_name(f"demo.kept-{begun.token}") / "results.csv").read_text() == "mine"
+    assert f"demo.kept-{begun.token}" in notes.notes[1]
+
+
+def test_what_somebody_has_put_into_his_own_folder_stays_there(prefix):
+    prefix.mkdir()
+    begun = dead(journals.begin(prefix, "create"))
+    make(prefix, "half", token=begun.token)
+    (prefix / "thesis.tex").write_text("mine")
+    recover(prefix, Notes())
+    assert [path.name for path in prefix.iterdir()] == ["thesis.tex"]
+
+
+def test_a_journal_that_cannot_be_read_for_a_moment_is_no_damaged_one(prefix, monkeypatch):
+    begun = journals.begin(prefix, "create")
+    make(prefix, "half", token=begun.token)
+
+    def stale(_path):
+        raise OSError(116, "Stale file handle")
+
+    monkeypatch.setattr(journals.Path, "read_bytes", stale)
+    with pytest.raises(BusyError, match="cannot be read"):
+        recover(prefix, Notes())
+    assert prefix.is_dir()
+
+
+def test_a_damaged_journal_that_is_still_renewed_is_left_alone(prefix, quick):
+    damage(prefix)
+    os.utime(journals.journal_path(prefix))
+    make(prefix, "half", token="00000000")  # noqa: S106 - no password
+    beats = threading.Timer(0.1, lambda: os.utime(journals.journal_path(prefix), (1, 1)))
+    beats.start()
+    with pytest.raises(BusyError):
+        recover(prefix, Notes())
+    beats.join()
+    assert prefix.is_dir()
+
+
+def test_of_two_that_put_the_same_right_one_waits_for_the_other(prefix, monkeypatch):
+    """Both have seen the dead journal; the second finds it claimed, and the old environment back."""
+    make(prefix, "old")
+    begun = dead(journals.begin(prefix, "replace"))
+    prefix.rename(begun.old)
+    make(prefix, "half", token=begun.token)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(_recover_elsewhere(prefix))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [0, 0, 0, 0]
+    assert names(prefix) == ["demo"]
+    assert (prefix / "lib" / "version").read_text() == "old"
+
+
+def _recover_elsewhere(prefix):
+    code = "import sys; from pathlib import Path; from envkit.operations.recovery import recover; "
+    code += "from envkit.model.progress import Silent; recover(Path(sys.argv[1]), Silent(), timeout_s=30)"
+    return subprocess.run([sys.executable, "-c", code, str(prefix)], check=False).returncode
+
+
+def test_a_claim_that_somebody_else_has_written_over_is_none(prefix, monkeypatch):
+    begun = dead(journals.begin(prefix, "create"))
+    monkeypatch.setattr(journals.time, "sleep", lambda _s: rewrite(begun, pid=1))
+    assert journals.claim(begun) is None
+    assert journals.claim(begun) is None  # it is another one by now
+
+
+def test_a_claim_on_a_full_disk_goes_on_without(prefix, monkeypatch):
+    begun = dead(journals.begin(prefix, "create"))
+
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journals.fs, "write_text", full)
+    assert recover(prefix, Notes()).token == begun.token
+    assert names(prefix) == []
+
+
+def test_an_end_that_was_interrupted_can_be_done_again(prefix):
+    begun = journals.begin(prefix, "create")
+    journals.end(begun)
+    journals.end(begun)
+    undo(begun)
+    assert names(prefix) == []
