@@ -99,8 +99,13 @@ def main(argv: list[str] | None = None) -> NoReturn:
 def _stop(_number: int, _frame: object) -> NoReturn:
     for name in _STOPPING:  # cleaning up takes a moment, and must not be stopped half-way
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+            # not SIG_IGN: Python complains with a traceback of a second signal that has come already
+            signal.signal(getattr(signal, name), _go_on)
     raise KeyboardInterrupt
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    """The second Ctrl-C changes nothing."""
 
 
 def _open_closed_streams() -> None:

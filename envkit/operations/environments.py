@@ -6,6 +6,7 @@ import difflib
 import errno
 import os
 import shlex
+import stat
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -69,8 +70,11 @@ def read_environment(prefix: Path) -> Environment | None:
 
 def _recorded(prefix: Path) -> Environment | None:
     """The environment at ``prefix`` by its record alone."""
+    path = os.path.join(prefix, RECORD)  # noqa: PTH118 - fast
     try:
-        with open(os.path.join(prefix, RECORD), encoding="utf-8", errors="replace") as file:  # noqa: PTH118,PTH123 - fast
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a pipe would make `envkit list` wait for ever
+            return unreadable(prefix, "broken", "Its record is no file.")
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - fast
             text = file.read()
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP}:

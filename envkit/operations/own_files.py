@@ -84,6 +84,8 @@ def own_lock(environment: Environment) -> Lock:
     """
     path = environment.envkit_dir / "lock.yaml"
     try:
+        if path.exists() and not path.is_file():
+            raise IsADirectoryError(path)
         return parse_lock(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidFileError(

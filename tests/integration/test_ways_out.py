@@ -250,3 +250,33 @@ def test_run_waits_for_nobody(envkit, project, made):
         assert "comes back with the next envkit command" in ran.err
         assert time.monotonic() - began < 30
     assert envkit("run", NAME, "--", "true").code == 0
+
+
+def test_pipes_in_an_environment_keep_nobody_waiting(envkit, made):
+    for name in ("environment.json", "lock.yaml"):
+        path = made / ".envkit" / name
+        path.rename(made / name)
+        os.mkfifo(path)
+        assert envkit("list", timeout_s=60).code == 0
+        assert envkit("info", NAME, timeout_s=60).code in {0, 4}
+        assert envkit("doctor", NAME, timeout_s=60).code == 6
+        assert envkit("verify", NAME, timeout_s=60).code in {4, 6}
+        path.unlink()
+        (made / name).rename(path)
+
+
+def test_signals_in_a_row_leave_no_traceback(envkit, project):
+    wheel = next(path for path in project.wheels if path.name.startswith("torch"))
+    project.source.hang(wheel.name)
+    for _ in range(3):
+        child = start(envkit, "create", project.spec, "--no-verify")
+        deadline = time.monotonic() + 60
+        while not (_home() / "envs" / NAME / "pyvenv.cfg").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            child.send_signal(number)
+        _, told = child.communicate(timeout=60)
+        assert child.returncode == 130
+        assert "Traceback" not in told
+        assert list((_home() / "envs").glob("*")) == []
