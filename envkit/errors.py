@@ -17,7 +17,7 @@ _STORAGE_PROBLEMS = {
     errno.ENOSPC: "The disk is full.",
     errno.EDQUOT: "Your disk quota is used up.",
     errno.EROFS: "The file system is read-only.",
-    errno.EACCES: "You have no permission to write there.",
+    errno.EACCES: "You have no permission for it.",
     errno.EPERM: "The operation is not permitted there.",
     errno.EBUSY: "It is in use, or a file system is mounted there.",
     errno.ENOTDIR: "A part of the path is a file, not a folder.",
@@ -29,6 +29,7 @@ _STORAGE_PROBLEMS = {
     errno.EIO: "The disk reported an error.",
     errno.ESTALE: "The network file system lost the file.",
 }
+_NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 
 
 class ExitCode(IntEnum):
@@ -203,6 +204,13 @@ class StorageError(EnvkitError):
         if error.errno is None or error.errno not in _STORAGE_PROBLEMS:
             return None
         path = error.filename if error.filename is not None else "a file"
+        if error.errno in _NOT_ALLOWED:  # it may have been read
+            return cls(
+                f"Cannot use {path!s}.",
+                why=_STORAGE_PROBLEMS[error.errno],
+                hint="Look at its permissions (`ls -ld`), or choose another place: `--prefix DIR`, or ENVKIT_HOME for "
+                "all of envkit's files.",
+            )
         return cls.cannot_write(path, why=_STORAGE_PROBLEMS[error.errno])
 
     @classmethod

@@ -239,10 +239,17 @@ def write_record(environment: Environment) -> None:
 
 
 def registered_prefixes() -> list[Path]:
-    """Environments outside envkit's folder, whether or not they still exist."""
+    """Environments outside envkit's folder, whether or not they still exist; none where the list cannot be read."""
+    try:
+        return _read_prefixes()
+    except OSError:
+        return []
+
+
+def _read_prefixes() -> list[Path]:
     try:
         text = os.fsdecode((paths.data_home() / "prefixes.txt").read_bytes())
-    except OSError:
+    except FileNotFoundError:
         return []
     return [
         Path(line) for line in dict.fromkeys(text.split("\n")) if line.startswith(os.sep) or (os.name == "nt" and line)
@@ -254,7 +261,7 @@ def register(prefix: Path) -> None:
     if prefix.parent == paths.envs_dir():
         return
     with list_lock("prefixes"):
-        known = registered_prefixes()
+        known = _read_prefixes()  # what cannot be read is not written over
         if os.path.realpath(prefix) not in map(os.path.realpath, known):
             _write_prefixes([*known, prefix])
 
@@ -264,7 +271,7 @@ def forget(prefix: Path) -> None:
     if prefix.parent == paths.envs_dir():
         return
     with list_lock("prefixes"):
-        known = registered_prefixes()
+        known = _read_prefixes()
         others = [item for item in known if os.path.realpath(item) != os.path.realpath(prefix)]
         if others != known:
             _write_prefixes(others)

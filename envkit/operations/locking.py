@@ -61,7 +61,12 @@ def prefix_lock(
     with contextlib.ExitStack() as stack:
         if _can_lock(folder, progress, is_needed=is_needed):
             wait = _Wait(prefix, holder, progress, timeout_s, break_lock)
-            stack.enter_context(wait.locked(folder / f"{stem}.lock"))
+            try:
+                stack.enter_context(wait.locked(folder / f"{stem}.lock"))
+            except OSError as error:
+                if is_needed:
+                    raise
+                progress.note(f"No lock can be made in {folder} ({error.strerror}); going on without.")
         sweep(prefix)
         with contextlib.suppress(OSError):
             note = {**Owner.here().to_json(), "operation": operation, "since": clock.now()}
