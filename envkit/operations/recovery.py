@@ -11,7 +11,7 @@ from envkit import fs
 from envkit.errors import BusyError, ExistsError
 from envkit.model.environment import RECORD
 from envkit.operations import journal as journals
-from envkit.operations.add_undo import undo_add
+from envkit.operations.add_undo import has_plan, undo_add
 from envkit.operations.journal import HEARTBEAT_S, MARKER, Journal
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def has_begun(journal: Journal) -> bool:
     if journal.operation == "remove":
         return journal.gone.exists() or journal.was_there
     if journal.operation in {"create", "damaged"}:
-        return not has_record(journal.prefix)
-    return journal.operation == "add"
+        return not has_record(journal.prefix) or has_plan(journal.prefix)
+    return journal.operation == "add" and has_plan(journal.prefix)
 
 
 def has_record(prefix: Path) -> bool:
@@ -52,7 +52,7 @@ def has_record(prefix: Path) -> bool:
 
 def gives_back(journal: Journal) -> bool:
     """Whether undoing it brings a complete environment back, so that a command that wants to use it may do so."""
-    return journal.operation in {"replace", "add"} and has_begun(journal)
+    return has_begun(journal) and (journal.operation in {"replace", "add"} or has_plan(journal.prefix))
 
 
 def describe(journal: Journal) -> str:
@@ -69,7 +69,9 @@ def describe(journal: Journal) -> str:
     return f"Its {doing} has not ended ({who}); whether that still runs cannot be told from here."
 
 
-def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_lock: bool = False) -> Journal | None:
+def recover(
+    prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_lock: bool = False, is_going: bool = False
+) -> Journal | None:
     """Undo a change of ``prefix`` that was cut off, or finish it; gives its journal, or None when there was none.
 
     The caller holds the prefix's lock.
@@ -80,6 +82,7 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
         timeout_s: how long a process that is still at it is waited for.
         break_lock: whether a change of another machine, of which cannot be told whether it still goes on, is taken for
             dead when it shows no sign of life.
+        is_going: whether what is there is about to be removed or replaced, as for ``undo``.
 
     Raises:
         BusyError: the change still goes on, or cannot be told to have ended.
@@ -95,8 +98,8 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
     if journal is None:
         return None
     begun = has_begun(journal)
-    undo(journal)
-    if begun:
+    undo(journal, is_going=is_going)
+    if begun and not has_plan(prefix):
         progress.note(f"Put right what an interrupted envkit has left at {prefix} ({journal.owner}).")
     return journal
 
@@ -162,18 +165,23 @@ def _age(journal: Journal) -> str:
     return f"; its last sign of life was {seconds:.0f} s ago by this machine's clock" if seconds >= 0 else ""
 
 
-def undo(journal: Journal) -> None:
+def undo(journal: Journal, *, is_going: bool = False) -> None:
     """Put things back as they were before a creation, a replacement or an addition, or finish a removal.
 
     Whatever moment this is itself killed at, it can be done again.
 
+    Args:
+        journal: of the change.
+        is_going: whether what is there is about to be removed or replaced, so that an addition may stay half done.
+
     Raises:
+        InvalidFileError: what an addition wrote down is damaged.
         ExistsError: a folder that is not envkit's is in the way.
         OSError: something could not be removed or renamed; the journal stays.
     """
     prefix, operation = journal.prefix, journal.operation
     if operation == "damaged":
-        _settle_without_facts(journal)
+        _settle_without_facts(journal, is_going=is_going)
     elif operation == "create" and not has_record(prefix):
         _clear(journal)
     elif operation == "replace" and journal.old.exists():
@@ -188,7 +196,7 @@ def undo(journal: Journal) -> None:
     elif operation == "discard":
         fs.remove_tree(journal.old)
     elif operation == "add":
-        undo_add(prefix)
+        undo_add(prefix, is_going=is_going)
     elif operation == "remove" and not journal.gone.exists() and journal.was_there:
         fs.empty_folder(prefix, first=".envkit")  # a mount point: the folder itself cannot go
     fs.remove_tree(journal.gone)
@@ -226,12 +234,14 @@ def _is_ours(journal: Journal) -> bool:
     return not inside and all(path.name.startswith(fs.TEMPORARY) for path in marker.parent.glob("*"))
 
 
-def _settle_without_facts(journal: Journal) -> None:
+def _settle_without_facts(journal: Journal, *, is_going: bool) -> None:
     """A journal that cannot be read: an environment with a record stands, else what was set aside comes back.
 
     Never is a folder deleted that may be somebody's: without its token nothing tells that envkit has made it.
     """
     prefix = journal.prefix
+    if has_plan(prefix):
+        undo_add(prefix, is_going=is_going)
     olds = _siblings(prefix, "old")
     if not has_record(prefix) and len(olds) == 1 and has_record(olds[0]):
         if (prefix / MARKER).is_file():

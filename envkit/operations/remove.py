@@ -80,7 +80,7 @@ def remove(
     if journal.read(prefix) is not None:
         before = read_environment(prefix)
         with _alone():
-            ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+            ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
         if (
             ours is not None and before is not None and read_environment(prefix) is None
         ):  # what a creation or a removal had left is gone
@@ -89,7 +89,7 @@ def remove(
     environment, snapshots = find_environment(env), _count_snapshots(env)
     _confirm(environment, confirm, progress)
     with _alone():
-        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
         found = read_environment(prefix)
         if found is None:
             raise NotFoundError(f"{environment.name} has been removed meanwhile.")
