@@ -169,6 +169,21 @@ def test_a_failed_download_changes_nothing(envkit, project, made, how):
     assert state(envkit.home) == before
 
 
+@pytest.mark.parametrize("relative", ["part", "part/sub"])
+def test_nothing_is_written_through_a_link_of_the_user_s(envkit, made, tmp_path, relative):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    link = made / "lib" / "python3.9" / "site-packages" / relative
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(mine)
+    before = state(envkit.home)
+    done = envkit("add", ENV, "tool")
+    assert done.code == 11, done.err
+    assert f"part would write through lib/python3.9/site-packages/{relative}, which is a link to {mine}" in done.err
+    assert list(mine.iterdir()) == []
+    assert state(envkit.home) == before
+
+
 def test_the_same_bytes_are_no_collision(envkit, made):
     assert envkit("add", ENV, "share").code == 0
     assert envkit("restore", ENV).code == 0
@@ -307,6 +322,15 @@ def test_an_editable_project_and_what_it_needs(envkit, project, made, tmp_path):
     assert done.code == 0, done.err
     assert f"mine is left out: its folder {folder} is gone" in done.err
     assert "editables" not in lock_of(made)
+
+
+def test_the_same_project_twice_is_a_mistake(envkit, made_by_uv, tmp_path):
+    folder = make_project(tmp_path / "mine", requires="[]")
+    before = state(envkit.home)
+    for other in (folder, f"{folder}[more]"):
+        done = envkit("add", ENV, "-e", folder, "-e", other)
+        assert (done.code, "Name each project once" in done.err) == (2, True), done.err
+    assert state(envkit.home) == before
 
 
 def test_extras_of_a_project(envkit, made_by_uv, tmp_path):
