@@ -105,7 +105,8 @@ def add(
             changes = _add(environment, lock, asked, pending, offline=offline, progress=progress)
             _finish(pending)
         except BaseException:
-            put_back(pending, progress)
+            if journal.read(prefix) == pending:  # else the plan is not ours: another machine has taken over
+                put_back(pending, progress)
             raise
     return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
 

@@ -523,6 +523,29 @@ def test_another_envkit_with_other_locks_keeps_out(envkit, project, made_by_uv, 
     assert not is_whole(envkit, made_by_uv)
 
 
+def test_what_another_machine_has_taken_over_is_left_alone(envkit, made_by_uv):
+    code = f"""
+import envkit.operations.add as module
+from pathlib import Path
+real, prefix = module.resolve_addition, Path({str(made_by_uv)!r})
+def taken_over(*arguments):
+    path = module.journal.journal_path(prefix)
+    path.write_text(path.read_text().replace(module.journal.read(prefix).token, "00000000"))
+    (prefix / ".envkit/add/plan.json").write_text("theirs")
+    return real(*arguments)
+module.resolve_addition = taken_over
+from envkit.cli.main import main
+raise SystemExit(main(["add", {ENV!r}, "tool"]))
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=envkit.variables(), check=False
+    )
+    assert (done.returncode, "has taken over" in done.stderr) == (8, True), done.stderr
+    assert (made_by_uv / ".envkit" / "add" / "plan.json").read_text() == "theirs"
+    assert made_by_uv.with_name(f".{ENV}.envkit-journal.json").exists()
+
+
 def test_a_damaged_journal_of_an_addition_does_not_keep_half_of_it(envkit, made_by_uv):
     before = state(envkit.home)
     half_done(envkit, "write_lists")
