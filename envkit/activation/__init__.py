@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.activation.guard_hooks import GUARD_NAME, install_guard_hooks
+from envkit.activation.guard_hooks import GUARD_NAME, guard_hooks, install_guard_hooks
 from envkit.activation.hooks import HOOK_NAME, HookState, Slot, hook_states, install_hooks, remove_hooks
 from envkit.activation.quoting import check_path, quote_fish, quote_posix
 from envkit.activation.venv_scripts import attach_hooks, detach_hooks
@@ -15,6 +15,7 @@ __all__ = [
     "attach_hooks",
     "check_path",
     "detach_hooks",
+    "guard_hooks",
     "hook_states",
     "install_guard_hooks",
     "install_hooks",

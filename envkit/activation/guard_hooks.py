@@ -31,13 +31,24 @@ def install_guard_hooks(prefix: Path, *, slot: Slot, constraints: Path, entry: s
         UsageError: the name of the prefix holds a line break.
         OSError: a file could not be written.
     """
+    files = guard_hooks(prefix, slot=slot, constraints=constraints, entry=entry)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fs.write_bytes(path, text)
+    return tuple(files)
+
+
+def guard_hooks(prefix: Path, *, slot: Slot, constraints: Path, entry: str) -> dict[Path, bytes]:
+    """The files that ``install_guard_hooks`` writes, and what it writes into them.
+
+    Raises:
+        UsageError: the name of the prefix holds a line break.
+    """
     values = {"FILE": (check_path(str(constraints)),), "ENTRY": (entry,)}
-    written = []
+    files = {}
     for direction in ("activate", "deactivate"):
         for shell in SHELLS:
             template = (hooks_dir("guard") / f"{direction}.{shell.extension}").read_bytes()
             path = prefix / "etc" / "conda" / f"{direction}.d" / f"{GUARD_NAME}.{shell.extension}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fs.write_bytes(path, render(template, identifiers={"SLOT": slot}, values=values, quote=shell.quote))
-            written.append(path)
-    return tuple(written)
+            files[path] = render(template, identifiers={"SLOT": slot}, values=values, quote=shell.quote)
+    return files

@@ -24,7 +24,7 @@ def command() -> None:
 @lock_timeout_option
 @json_option
 def install(env: str, *, toolkit: str | None, lock_timeout: float, as_json: bool) -> int:
-    """Write the hooks of an environment again: its toolkit has moved, or another one is wanted."""
+    """Write the hooks of an environment again: its toolkit has moved, another is wanted, or the guard is damaged."""
     from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415 - start-up counts
 
     with progress(steps=1) as shown:

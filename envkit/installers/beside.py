@@ -7,11 +7,9 @@ What is locked is told to uv by name, version and extras alone: as files of a fo
 from __future__ import annotations
 
 import json
-import tempfile
 import zipfile
 from dataclasses import dataclass, replace
 from email.parser import HeaderParser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -21,9 +19,11 @@ from envkit.installers.installed import distributions
 from envkit.installers.resolve import resolve
 from envkit.installers.routing import stand_in_hash
 from envkit.model.spec import Source, Spec
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from envkit.installers.indexes import PipConfig
     from envkit.model.lock import LockedPackage
@@ -80,14 +80,14 @@ def resolve_beside(
         DownloadError: an index is out of reach.
     """
     pins = tuple(f"{item.name}=={item.version}" for item in fixed)
-    with tempfile.TemporaryDirectory(prefix="envkit-add-") as folder:
+    with scratch_folder() as folder:
         sources: tuple[Source, ...] = ()
         if offline:  # uv asks no index then, the one on loopback neither
             for item in fixed:
-                _write_wheel(Path(folder), item)
-            config = replace(config, find_links=(*existing(config.find_links), folder))
+                _write_wheel(folder, item)
+            config = replace(config, find_links=(*existing(config.find_links), str(folder)))
         else:
-            sources = (Source(_pages(fixed, Path(folder)).as_uri(), tuple(item.name for item in fixed)),)
+            sources = (Source(_pages(fixed, folder).as_uri(), tuple(item.name for item in fixed)),)
         spec = Spec(
             name=label,
             summary=None,

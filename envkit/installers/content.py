@@ -7,7 +7,6 @@ they were installed. (https://packaging.python.org/en/latest/specifications/reco
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 import os
 import stat
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from envkit.installers.installed import distributions, site_packages
+from envkit.installers.record import NO_RECORD, open_regular, record_rows
 from envkit.model.content import ContentReport, FileFinding, shown
 
 if TYPE_CHECKING:
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from envkit.model.content import FindingKind
 
 _ALGORITHMS = {"sha256", "sha384", "sha512"}
-_RECORD_LIMIT_BYTES = 64 << 20
-"""torch's is 2 MB."""
 _CHUNK_BYTES = 1 << 20
 _BATCH = 64
 """Files per task of the pool: most are small, and a task of its own for each costs more than its hash."""
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _Entry(NamedTuple):
@@ -111,7 +108,7 @@ def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
         try:
             rows = list(_rows(record))
             if f"{folder.name}/METADATA" not in {path for path, _, _ in rows}:
-                raise ValueError("it does not list METADATA")  # noqa: TRY301 - one of several ways to be no RECORD
+                raise ValueError("it does not list METADATA")
             for path, digest, size in rows:
                 if not digest:
                     continue
@@ -122,7 +119,7 @@ def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
                     files.setdefault(place, []).append(_Entry(name, digest, size))
         except OSError as error:
             findings.append(FileFinding(name, f"{site}/{folder.name}/RECORD", "record", found=error.strerror))
-        except (ValueError, csv.Error) as error:
+        except NO_RECORD as error:
             findings.append(FileFinding(name, f"{site}/{folder.name}/RECORD", "record", found=str(error)))
     return files, findings
 
@@ -134,29 +131,14 @@ def _rows(record: Path) -> Iterator[tuple[str, str, int | None]]:
         OSError: the file is missing or cannot be read.
         ValueError, csv.Error: it is no RECORD.
     """
-    with open(record, encoding="utf-8", errors="surrogateescape", newline="", opener=_opener) as file:
-        if os.fstat(file.fileno()).st_size > _RECORD_LIMIT_BYTES:
-            raise ValueError(f"it is larger than {_RECORD_LIMIT_BYTES >> 20} MB")
-        for row in csv.reader(file):
-            if not row or not row[0]:
-                continue
-            path, digest, size = (*row, "", "")[:3]
-            algorithm, _, value = digest.partition("=")
-            if algorithm not in _ALGORITHMS or path.endswith(".pyc"):
-                yield path, "", None
-                continue
-            if len(value) < 43:  # noqa: PLR2004 - a sha256 in base64
-                raise ValueError(f"{digest!a} is no hash")
-            yield path, digest.rstrip("="), int(size) if size.isdecimal() and len(size) < 20 else None  # noqa: PLR2004
-
-
-def _opener(path: str, _flags: int) -> int:
-    """Open a regular file, and nothing else: a pipe would block, a link may lead anywhere."""
-    handle = os.open(path, _FLAGS)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return handle
-    os.close(handle)
-    raise OSError(0, "it is no regular file", path)
+    for path, digest, size in record_rows(record):
+        algorithm, _, value = digest.partition("=")
+        if algorithm not in _ALGORITHMS or path.endswith(".pyc"):
+            yield path, "", None
+            continue
+        if len(value) < 43:  # noqa: PLR2004 - a sha256 in base64
+            raise ValueError(f"{digest!a} is no hash")
+        yield path, digest.rstrip("="), int(size) if size.isdecimal() and len(size) < 20 else None  # noqa: PLR2004
 
 
 def _place(site: str, path: str) -> str | None:
@@ -174,7 +156,7 @@ def _by_hash(path: str, entries: list[_Entry]) -> _Answer:
     """Whether a file is one of ``entries``."""
     first = entries[0]
     try:
-        handle = _opener(path, 0)
+        handle = open_regular(path)
     except OSError as error:
         return _unopened(path, error)
     try:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import ProgramError
-from envkit.installers.indexes import for_uv, uv_index_arguments, uv_index_environment
+from envkit.installers.indexes import for_uv, uv_default_arguments, uv_index_environment
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
-from envkit.installers.uv_settings import read_uv_settings
+from envkit.installers.uv_settings import write_connection_settings
+from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.installers.indexes import PipConfig
     from envkit.model.progress import Progress
 
@@ -30,18 +31,16 @@ def install_editable(python: Path, folder: Path, config: PipConfig, *, offline: 
         ProgramError: it cannot be built.
     """
     config = for_uv(config)
-    with tempfile.TemporaryDirectory(prefix="envkit-") as scratch:
-        settings = Path(scratch) / "uv.toml"
-        settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
+    with scratch_folder() as scratch:
         command: list[str | Path] = [uv_program(), "pip", "install", "--python", python, "--no-deps", "--reinstall"]
-        command += ["--config-file", settings, "--index-strategy", "unsafe-best-match", *uv_index_arguments(config)]
+        command += [*write_connection_settings(scratch), *uv_default_arguments(config)]
         environment = uv_environment() | uv_index_environment(config) | literal_dollars(python.parent.parent)
         ends: list[str | Path] = ["--editable", folder]
         cached = process.run(
             [*command, "--offline", "--quiet", *ends],
             timeout_s=_TIMEOUT_S,
             env=environment,
-            cwd=Path(scratch),
+            cwd=scratch,
             check=False,
         )
         if cached.returncode == 0:
@@ -49,9 +48,7 @@ def install_editable(python: Path, folder: Path, config: PipConfig, *, offline: 
         try:
             if offline:
                 raise process.failure(cached)
-            process.run(
-                [*command, *ends], timeout_s=_TIMEOUT_S, env=environment, cwd=Path(scratch), screen=progress.screen()
-            )
+            process.run([*command, *ends], timeout_s=_TIMEOUT_S, env=environment, cwd=scratch, screen=progress.screen())
         except ProgramError as error:
             error.message = f"The project in {folder} could not be installed."
             error.hint = "What its build needs comes from your default index; does it build with `uv build`?"

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
-from envkit.activation import install_guard_hooks
+from envkit.activation import guard_hooks, install_guard_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from envkit.model.lock import LockedPackage
+    from envkit.model.progress import Progress
+
+GuardState = Literal["current", "stale", "missing"]
 
 PIP_SETTINGS = "pip.ini" if os.name == "nt" else "pip.conf"
 """pip's file of settings in a prefix."""
+_MADE_BY = "# Made by envkit"
 _BUILD_TOOLS = {"pip", "setuptools", "wheel"}
 """Not held for pip: until 25.x it applies a constraint of its settings inside isolated builds too (tried with 20.3,
 21.3, 22.0, 23.2, 24.3 and 25.2; 26.3 does not), and a project that needs newer setuptools could not be built. numpy is
@@ -47,22 +51,74 @@ def constraint_entry(path: Path) -> str:
     return str(path) if _PLAIN.fullmatch(str(path)) else path.as_uri()
 
 
-def install_guard(prefix: Path, packages: Iterable[LockedPackage]) -> None:
-    """Let the versions of ``packages`` be constraints for pip and uv in the virtual environment ``prefix``."""
+def install_guard(prefix: Path, packages: Iterable[LockedPackage], progress: Progress) -> None:
+    """Let the versions of ``packages`` be constraints for pip and uv in the virtual environment ``prefix``.
+
+    Settings of pip that somebody else has written there stay, and that is told: then the guard does not hold for pip.
+    """
     update_guard(prefix, packages)
-    text = (
-        "# Made by envkit: pip keeps the locked versions; `envkit add` adds packages.\n"
-        f"[install]\nconstraint = {constraint_entry(pip_constraints_of(prefix))}\n"
-    )
-    fs.write_text(prefix / PIP_SETTINGS, text)
+    settings = prefix / PIP_SETTINGS
+    if os.path.lexists(settings) and not is_own_pip_settings(prefix):
+        progress.note(
+            f"{settings} is not envkit's and stays as it is, so that pip does not keep the locked versions. "
+            f"For that write `constraint = {constraint_entry(pip_constraints_of(prefix))}` under [install] there."
+        )
+    else:
+        fs.write_text(settings, _pip_settings(prefix))
     constraints = constraints_of(prefix)
     install_guard_hooks(prefix, slot="VENV", constraints=constraints, entry=constraint_entry(constraints))
 
 
 def update_guard(prefix: Path, packages: Iterable[LockedPackage]) -> None:
     """Write the constraints again; pip's settings and the hooks stay as they are."""
+    for path, text in _constraints(prefix, packages).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fs.write_text(path, text)
+
+
+def guard_state(prefix: Path, packages: Iterable[LockedPackage]) -> GuardState:
+    """Whether the guard's files and hooks are what ``install_guard`` writes for ``packages``.
+
+    ``missing``: one of them is not there; ``stale``: one is another. Settings of pip count as long as the guard's own
+    stand first in them, or the same constraint is named in them.
+    """
+    constraints = constraints_of(prefix)
+    wanted = {path: text.encode() for path, text in _constraints(prefix, packages).items()}
+    wanted |= guard_hooks(prefix, slot="VENV", constraints=constraints, entry=constraint_entry(constraints))
+    settings = _read(prefix / PIP_SETTINGS)
+    found = {path: _read(path) for path in wanted}
+    if settings is None or None in found.values():
+        return "missing"
+    return "current" if found == wanted and _holds_for_pip(prefix, settings) else "stale"
+
+
+def is_own_pip_settings(prefix: Path) -> bool:
+    """Whether pip's settings in a prefix are those that envkit wrote there."""
+    return (_read(prefix / PIP_SETTINGS) or b"").startswith(_MADE_BY.encode())
+
+
+def _holds_for_pip(prefix: Path, settings: bytes) -> bool:
+    line = f"constraint = {constraint_entry(pip_constraints_of(prefix))}"
+    return settings.startswith(_pip_settings(prefix).encode()) or line.encode() in settings.splitlines()
+
+
+def _pip_settings(prefix: Path) -> str:
+    return (
+        f"{_MADE_BY}: pip keeps the locked versions; `envkit add` adds packages.\n"
+        f"[install]\nconstraint = {constraint_entry(pip_constraints_of(prefix))}\n"
+    )
+
+
+def _constraints(prefix: Path, packages: Iterable[LockedPackage]) -> dict[Path, str]:
     lines = {item.name: f"{item.name}=={item.version}\n" for item in sorted(packages, key=lambda item: item.name)}
-    constraints_of(prefix).parent.mkdir(parents=True, exist_ok=True)
-    fs.write_text(constraints_of(prefix), "".join(lines.values()))
     held = (line for name, line in lines.items() if name not in _BUILD_TOOLS)
-    fs.write_text(pip_constraints_of(prefix), "".join(held))
+    return {constraints_of(prefix): "".join(lines.values()), pip_constraints_of(prefix): "".join(held)}
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # something else is in its place
+        return b""

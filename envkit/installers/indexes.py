@@ -202,6 +202,11 @@ def uv_index_arguments(config: PipConfig, settings: UvSettings | None = None) ->
     return arguments + [part for host in config.trusted_hosts for part in ("--allow-insecure-host", host)]
 
 
+def uv_default_arguments(config: PipConfig) -> list[str]:
+    """``uv_index_arguments`` for what is told apart otherwise, by its hash or its place, and not by the index."""
+    return ["--index-strategy", "unsafe-best-match", *uv_index_arguments(config)]
+
+
 def uv_index_environment(config: PipConfig, settings: UvSettings | None = None) -> dict[str, str | None]:
     """Variables for ``uv pip``: addresses with credentials (not for a command line), proxy, certificates."""
     config = for_uv(config, settings)

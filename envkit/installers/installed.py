@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from envkit import process
+from envkit.installers.record import NO_RECORD, record_rows
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 
 if TYPE_CHECKING:
@@ -117,11 +118,14 @@ def _recorded(prefix: Path) -> set[str]:
 
 def files_of(dist_info: Path, prefix: Path) -> set[str]:
     """Relative paths of the files of one package, by its RECORD; some need not be there."""
+    names = []
     try:
-        text = (dist_info / "RECORD").read_text(encoding="utf-8", errors="replace")
+        for name, _, _ in record_rows(dist_info / "RECORD"):
+            names.append(name)
     except OSError:
         return set()
+    except NO_RECORD:
+        pass
     site = os.path.relpath(dist_info.parent, prefix)
-    names = [line.rsplit(",", 2)[0].strip('"') for line in text.splitlines()]
     names += [f"{dist_info.name}/{name}" for name in _OF_INSTALLERS]
     return {os.path.normpath(os.path.join(site, name)).replace(os.sep, "/") for name in names}  # noqa: PTH118

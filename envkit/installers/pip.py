@@ -19,11 +19,11 @@ from envkit.installers.indexes import (
     for_uv,
     pip_index_arguments,
     pip_index_environment,
-    uv_index_arguments,
+    uv_default_arguments,
     uv_index_environment,
 )
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
-from envkit.installers.uv_settings import read_uv_settings
+from envkit.installers.uv_settings import write_connection_settings
 from envkit.model.addresses import redacted
 from envkit.scratch import scratch_folder
 
@@ -187,7 +187,7 @@ def _groups(packages: Sequence[LockedPackage], files: Mapping[str, Path], config
     default = tuple(item for item in remote if item.source is None)
     if default:
         place = redacted(config.index_url) if config.index_url else "your default index (PyPI or your mirror)"
-        uv = ("--index-strategy", "unsafe-best-match", *uv_index_arguments(config))  # the hash decides, not the index
+        uv = tuple(uv_default_arguments(config))
         indexes = tuple(filter(None, (config.index_url, *config.extra_index_urls)))
         pip = tuple(pip_index_arguments(config))
         groups.append(_Group(place, default, uv, pip, uses_default=True, indexes=indexes))
@@ -206,10 +206,7 @@ def _by_uv(
 ) -> None:
     command: list[str | Path] = [uv_program(), "pip", "install", "--no-deps", "--require-hashes", "--python", python]
     command += [*how, "-r", requirements, *_wheels_only(group), *group.uv]
-    # of uv.toml only how an index is reached; which index it is, the group says
-    settings = requirements.with_name("uv.toml")
-    settings.write_text(read_uv_settings().connection_toml(), encoding="utf-8")
-    command += ["--config-file", settings]
+    command += write_connection_settings(requirements.parent)  # which index it is, the group says
     environment = uv_environment()
     reach = uv_index_environment(config)
     environment |= reach if group.uses_default else {name: reach[name] for name in reach.keys() - _OF_THE_DEFAULT}

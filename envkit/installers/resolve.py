@@ -26,7 +26,7 @@ from envkit.installers.routing import Router, default_packages, stand_in_hash
 from envkit.installers.tags import UV_PLATFORMS, best_wheel
 from envkit.installers.toml import parse_toml
 from envkit.installers.uv import uv_environment, uv_program
-from envkit.installers.uv_settings import UvSettings, read_uv_settings
+from envkit.installers.uv_settings import UvSettings, write_connection_settings
 from envkit.model.addresses import redacted
 from envkit.model.lock import LockedPackage
 from envkit.scratch import scratch_folder
@@ -149,10 +149,14 @@ class _Question:
 
     def _arguments(self, folder: Path, router: Router | None) -> list[str]:
         spec = self.spec
-        settings = folder / "uv.toml"
-        settings.write_text(read_uv_settings().connection_toml() + self.metadata_toml, encoding="utf-8")
         arguments = ["pip", "compile", "requirements.in", "-o", "pylock.toml", "--no-header", "--quiet"]
-        arguments += ["--config-file", str(settings), "--python", sys.executable, "--python-version", spec.python]
+        arguments += [
+            *write_connection_settings(folder, more=self.metadata_toml),
+            "--python",
+            sys.executable,
+            "--python-version",
+            spec.python,
+        ]
         arguments += ["--python-platform", UV_PLATFORMS[self.platform], "--index-strategy", "first-index"]
         arguments += ["--only-binary", ":all:"]
         arguments += [part for name in self.build for part in ("--no-binary", name)]

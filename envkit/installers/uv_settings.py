@@ -90,6 +90,18 @@ def read_uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
     )
 
 
+def write_connection_settings(folder: Path, *, more: str = "") -> list[str]:
+    """Write a ``uv.toml`` that says how indexes are reached, and not which; gives uv's arguments to read it alone.
+
+    Args:
+        folder: where it is put.
+        more: TOML that goes behind it.
+    """
+    path = folder / "uv.toml"
+    path.write_text(read_uv_settings().connection_toml() + more, encoding="utf-8")
+    return ["--config-file", str(path)]
+
+
 def uv_config_files(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Path, ...]:
     """uv's configuration files outside of projects, the user's last; they need not exist."""
     if environ.get("UV_NO_CONFIG", "").lower() in {"1", "true"}:

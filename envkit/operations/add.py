@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from envkit.installers.installed import installed_packages
 from envkit.model.requirements import parse_requirement
 from envkit.operations import journal
 from envkit.operations.add_question import Question, check_locked, grown_lock, resolve_addition, try_project
-from envkit.operations.add_undo import clear_add_folder, write_plan
+from envkit.operations.add_undo import clear_add_folder, has_plan, write_plan
 from envkit.operations.build import put_back
 from envkit.operations.editables import project_folder
 from envkit.operations.environments import find_environment, usable_environment
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from envkit.model.lock import Lock, LockedPackage
     from envkit.model.progress import Progress
     from envkit.operations.add_question import Project
+    from envkit.operations.journal import Journal
     from envkit.operations.staging import Stage
 
 
@@ -100,17 +100,19 @@ def add(
         if environment.installer != "pip":
             raise InstallerMixedError(environment.name, environment.installer, "pip")
         lock = own_lock(environment)
+        pending = journal.begin(prefix, "add")  # while there is no plan, the environment is as good as before
         try:
-            changes = _add(environment, lock, asked, offline=offline, progress=progress)
-        finally:
-            if journal.read(prefix) is None:
-                with contextlib.suppress(OSError):  # it is in nobody's way, and the next one clears it
-                    clear_add_folder(prefix)
+            changes = _add(environment, lock, asked, pending, offline=offline, progress=progress)
+            _finish(pending)
+        except BaseException:
+            if journal.read(prefix) == pending:  # else the plan is not ours: another machine has taken over
+                put_back(pending, progress)
+            raise
     return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
 
 
 def _add(
-    environment: Environment, lock: Lock, asked: Question, *, offline: bool, progress: Progress
+    environment: Environment, lock: Lock, asked: Question, pending: Journal, *, offline: bool, progress: Progress
 ) -> tuple[LockChange, ...]:
     platform = current_platform()
     check_locked(environment, lock, asked)
@@ -124,6 +126,7 @@ def _add(
     if packages or projects:
         _tell_drift(environment, packages, progress)
         grown = grown_lock(lock, packages, asked, projects)
+        journal.enter(pending, "add")  # still ours: nobody has taken it over meanwhile
         _apply(stage, grown, packages, projects, progress)
     before = {item.name: item.version for item in lock.additions.editables}
     changes = [LockChange(platform, item.name, None, item.version) for item in packages]
@@ -149,30 +152,34 @@ def _apply(
     projects: tuple[Project, ...],
     progress: Progress,
 ) -> None:
-    """Change the environment; on any failure, Ctrl-C included, it is as it was."""
+    """Change the environment, by a plan that undoes it."""
     environment = stage.environment
     prefix, platform = environment.prefix, current_platform()
     coming = stage.coming()
     leaving = stage.leaving(set(coming))
     stage.check_collisions(coming, leaving)
     progress.step("Installing")
-    write_plan(prefix, (path for paths in coming.values() for path in paths), leaving)
-    pending = journal.begin(prefix, "add")
+    write_plan(prefix, set().union(*coming.values()), leaving)
+    if packages:
+        stage.into(environment.executable, packages, progress, replace_others=True)
+    for project in projects:
+        folder = Path(project.editable.path)
+        install_editable(environment.executable, folder, stage.config, offline=stage.offline, progress=progress)
+    _check_installed(environment, packages, projects)
+    write_lists(prefix, lock, platform)
+    if environment.guard:
+        update_guard(prefix, lock.platforms[platform].packages)
+    fs.flush(prefix)
+
+
+def _finish(pending: Journal) -> None:
+    """With the plan goes the possibility to undo: all is added then, whatever comes after."""
     try:
-        if packages:
-            stage.into(environment.executable, packages, progress, replace_others=True)
-        for project in projects:
-            folder = Path(project.editable.path)
-            install_editable(environment.executable, folder, stage.config, offline=stage.offline, progress=progress)
-        _check_installed(environment, packages, projects)
-        write_lists(prefix, lock, platform)
-        if environment.guard:
-            update_guard(prefix, lock.platforms[platform].packages)
-        fs.flush(prefix)
-        journal.end(pending)
-    except BaseException:
-        put_back(pending, progress)
-        raise
+        clear_add_folder(pending.prefix)
+    except OSError:
+        if has_plan(pending.prefix):
+            raise
+    journal.end(pending)
 
 
 def _check_installed(

@@ -9,15 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shlex
 import shutil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from envkit import fs
-from envkit.installers.installed import site_packages
+from envkit import fs, paths
+from envkit.errors import InvalidFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
 _FOLDER = ".envkit/add"
 _OLD = ".envkit/add.old"
@@ -28,6 +30,11 @@ _LISTS = (
     "requirements-lock.txt",
 )
 """The files of envkit's own that an addition writes again."""
+_KEYS = ("new", "folders", "places", "moved", "leftovers")
+_OF_UV = re.compile(r"\.tmp[A-Za-z0-9]{6}", re.ASCII)
+"""What uv puts a file into that is to replace another one, in the folder of that (0.13.9)."""
+_OF_PIP = "~-.=%0123456789"
+"""pip moves a folder that it removes to its name with the first letters replaced by these, and begun with ``~``."""
 
 
 def add_folder(prefix: Path) -> Path:
@@ -35,21 +42,33 @@ def add_folder(prefix: Path) -> Path:
     return prefix / _FOLDER
 
 
+def has_plan(prefix: Path) -> bool:
+    """Whether an addition has come so far that it may have changed the environment."""
+    return os.path.lexists(_plan_of(prefix))
+
+
+def _plan_of(prefix: Path) -> Path:
+    return add_folder(prefix) / "plan.json"
+
+
 def clear_add_folder(prefix: Path) -> None:
-    """Delete what an addition kept. It is moved away first, so that a plan is never half there.
+    """Delete what an addition kept: from then on it is done, or undone.
+
+    It is moved away first, so that a plan is never half there.
 
     Raises:
-        OSError: it could not be deleted.
+        OSError: it could not be moved away, or not be deleted.
     """
     old, folder = prefix / _OLD, add_folder(prefix)
     fs.remove_tree(old) if old.exists() else None
     if folder.exists():
         folder.rename(old)
+        fs.sync_folder(old.parent)
         fs.remove_tree(old)
 
 
-def write_plan(prefix: Path, coming: Iterable[str], leaving: Iterable[str]) -> None:
-    """Write down what ``undo_add`` needs; the journal is begun after it.
+def write_plan(prefix: Path, coming: Collection[str], leaving: Collection[str]) -> None:
+    """Write down what ``undo_add`` needs, durably; nothing is changed before it.
 
     Args:
         prefix: the environment.
@@ -67,27 +86,51 @@ def write_plan(prefix: Path, coming: Iterable[str], leaving: Iterable[str]) -> N
             target = folder / "before" / relative
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(prefix / relative, target)
-    new = sorted(relative for relative in coming if not os.path.lexists(prefix / relative))
-    parents = {str(parent) for relative in new for parent in PurePosixPath(relative).parents}
-    folders = sorted(relative for relative in parents if not (prefix / relative).exists())
-    fs.write_json(folder / "plan.json", {"new": new, "folders": folders, "leftovers": sorted(_leftovers(prefix))})
+    new = {relative for relative in coming if not os.path.lexists(prefix / relative)}
+    places, moved = _parents(coming), _parents(leaving)
+    plan = {
+        "new": new,
+        "folders": {relative for relative in _parents(new) if not (prefix / relative).exists()},
+        "places": places,
+        "moved": moved,
+        "leftovers": _leftovers(prefix, places, moved),
+    }
+    fs.flush(prefix)  # who finds the plan finds the copies whole
+    fs.write_json(_plan_of(prefix), {key: sorted(found) for key, found in plan.items()})
 
 
-def undo_add(prefix: Path) -> None:
+def _parents(relatives: Collection[str]) -> set[str]:
+    return {str(parent) for relative in relatives for parent in PurePosixPath(relative).parents if parent.name}
+
+
+def undo_add(prefix: Path, *, is_going: bool = False) -> None:
     """Put the environment at ``prefix`` back as it was before an addition; may be cut off and done again.
 
     Files that somebody else made there meanwhile stay.
 
+    Args:
+        prefix: the environment.
+        is_going: whether it is about to be removed or replaced, so that a damaged plan is no obstacle.
+
     Raises:
+        InvalidFileError: what the addition wrote down is damaged, so that it cannot be undone.
         OSError: something could not be put back.
     """
-    plan = _read_plan(prefix)
-    if plan is None:
-        clear_add_folder(prefix)
-        return
-    site = site_packages(prefix)
-    for name in _leftovers(prefix) - set(plan["leftovers"]):
-        fs.remove_tree(site / name) if site is not None else None
+    try:
+        plan = _read_plan(prefix)
+    except InvalidFileError:
+        if is_going:
+            return
+        raise
+    if plan is not None:
+        _undo(prefix, plan)
+        fs.flush(prefix)
+    clear_add_folder(prefix)
+
+
+def _undo(prefix: Path, plan: dict[str, list[str]]) -> None:
+    for relative in _leftovers(prefix, plan["places"], plan["moved"]) - set(plan["leftovers"]):
+        fs.remove_tree(prefix / relative) if (prefix / relative).is_dir() else (prefix / relative).unlink()
     for relative in plan["new"]:
         _remove(prefix / relative)
     for relative in sorted(plan["folders"], key=len, reverse=True):
@@ -96,17 +139,27 @@ def undo_add(prefix: Path) -> None:
             fs.remove_tree(folder) if folder.exists() else None
         with contextlib.suppress(OSError):  # somebody's own file is in it
             folder.rmdir()
-    _put_back(add_folder(prefix) / "backup", prefix)
-    _put_back(add_folder(prefix) / "before", prefix)
-    clear_add_folder(prefix)
+    _move_back(add_folder(prefix) / "backup", prefix)
+    _move_back(add_folder(prefix) / "before", prefix)
 
 
 def _read_plan(prefix: Path) -> dict[str, list[str]] | None:
+    path = _plan_of(prefix)
     try:
-        content: Any = json.loads((add_folder(prefix) / "plan.json").read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return {key: [item for item in content[key] if _is_inside(item)] for key in ("new", "folders", "leftovers")}
+    except (IsADirectoryError, ValueError, RecursionError):
+        content = None
+    plan = content if isinstance(content, dict) else {}
+    if not all(isinstance(plan.get(key), list) and all(isinstance(x, str) for x in plan[key]) for key in _KEYS):
+        name = prefix.name if prefix.parent == paths.envs_dir() else str(prefix)
+        raise InvalidFileError(
+            str(path),
+            "an addition of packages was cut off, and what it wrote down to be undone by is damaged.",
+            hint=f"`envkit restore {shlex.quote(name)} --replace` makes the environment again.",
+        )
+    return {key: [item for item in plan[key] if _is_inside(item)] for key in _KEYS}
 
 
 def _is_inside(relative: str) -> bool:
@@ -126,14 +179,12 @@ def _remove(path: Path) -> None:
             cache.rmdir()
 
 
-def _put_back(source: Path, prefix: Path) -> None:
-    for path in _files(source):
+def _move_back(source: Path, prefix: Path) -> None:
+    """Put copies back in one step each: never into the file that is there, which uv's cache may share."""
+    for path in list(_files(source)):
         target = prefix / path.relative_to(source)
         target.parent.mkdir(parents=True, exist_ok=True)
-        new = target.with_name(f".{target.name}.envkit")  # never into the file that is there: uv's cache may share it
-        new.unlink(missing_ok=True)
-        shutil.copy2(path, new, follow_symlinks=False)
-        new.replace(target)
+        path.replace(target)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -142,8 +193,17 @@ def _files(folder: Path) -> Iterator[Path]:
             yield Path(place) / name
 
 
-def _leftovers(prefix: Path) -> set[str]:
-    """What uv and pip leave among the packages when they are cut off."""
-    site = site_packages(prefix)
-    names = [] if site is None else [path.name for path in site.iterdir()]
-    return {name for name in names if name.startswith(("~", ".tmp"))}
+def _leftovers(prefix: Path, places: Collection[str], moved: Collection[str]) -> set[str]:
+    """What uv and pip leave when they are cut off: in folders that files come to, and beside folders that go."""
+    of_uv = {f"{place}/{name}" for place in places for name in _names(prefix / place) if _OF_UV.fullmatch(name)}
+    of_pip = set()
+    for folder in map(PurePosixPath, moved):
+        for name in _names(prefix / folder.parent):
+            end = name.lstrip(_OF_PIP)
+            if name.startswith("~") and len(name) == len(folder.name) and end and folder.name.endswith(end):
+                of_pip.add(str(folder.parent / name))
+    return of_uv | of_pip
+
+
+def _names(folder: Path) -> list[str]:
+    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - names

@@ -132,7 +132,13 @@ def make(
     if options.dry_run:
         return CreateResult(None, created=False, verification=None, seconds=seconds, plan=plan)
     with prefix_lock(prefix, "create", progress, timeout_s=options.lock_timeout_s, break_lock=options.break_lock):
-        recover(prefix, progress, timeout_s=options.lock_timeout_s, break_lock=options.break_lock)
+        recover(
+            prefix,
+            progress,
+            timeout_s=options.lock_timeout_s,
+            break_lock=options.break_lock,
+            is_going=options.replace,
+        )
         check_place(prefix)
         there = _already_there(name, prefix, lock, options, platform)
         if there is not None:

@@ -62,7 +62,7 @@ def read_environment(prefix: Path) -> Environment | None:
         return unreadable(prefix, "incomplete", error.message)
     if pending is None or not has_begun(pending):
         return _recorded(prefix)
-    found = _recorded(prefix) if pending.operation == "add" else None
+    found = _recorded(prefix) if pending.operation in {"add", "damaged"} else None
     if found is not None:
         return replace(found, state="incomplete", problem=describe(pending))
     return unreadable(prefix, "incomplete", describe(pending))
@@ -103,6 +103,8 @@ def _problem_of(environment: Environment) -> str | None:
         return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
         return "Its own lock is gone, so that what belongs into it is not known."
+    if os.path.lexists(os.path.join(prefix, ".envkit/add/plan.json")) and journal.read(environment.prefix) is None:  # noqa: PTH118 - fast
+        return "An addition of packages to it was cut off, and cannot be undone."
     return None
 
 

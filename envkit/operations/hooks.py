@@ -1,4 +1,4 @@
-"""The CUDA hooks of an environment that is there already: show them, write them again, take them out."""
+"""The hooks of an environment that is there already: show and write them again, take out those of the toolkit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks
 from envkit.errors import NotFoundError
+from envkit.installers.guard import guard_state, install_guard
 from envkit.operations.environments import usable_environment, write_record
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import own_lock
 from envkit.operations.toolkits import toolkit_for
+from envkit.probes.host import current_platform
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,16 +64,21 @@ def reinstall_hooks(
     """Write the hooks of an environment again.
 
     They switch to the toolkit that is asked for, or the recorded one while it is there, or one that its lock names.
+    Where the environment has the guard, its hooks and files are put right too.
 
     Raises:
-        NotFoundError: there is no such environment, or no such toolkit on this machine.
+        NotFoundError: there is no such environment, or no such toolkit on this machine. Without a toolkit to switch to
+            it is enough that the guard could be put right.
     """
     environment = usable_environment(env, progress)
+    is_repaired = _repair_guard(environment, progress, lock_timeout_s)
     recorded = environment.toolkit
     if toolkit is None and recorded is not None and recorded.path.is_dir():
         found: Toolkit | None = recorded
     else:
         found = toolkit_for(own_lock(environment).toolkit, toolkit)
+    if found is None and toolkit is None and is_repaired:
+        return HooksResult(environment, _states(environment))
     if found is None and toolkit != "none":
         raise NotFoundError(
             f"There is no CUDA toolkit that {environment.name} could switch to.",
@@ -88,6 +95,22 @@ def uninstall_hooks(env: str, progress: Progress, *, lock_timeout_s: float = LOC
         NotFoundError: there is no such environment.
     """
     return _rewrite(usable_environment(env, progress), None, progress, lock_timeout_s)
+
+
+def _repair_guard(environment: Environment, progress: Progress, lock_timeout_s: float) -> bool:
+    """Write the guard's hooks and files again when they are not what they are to be; gives whether that was so."""
+    prefix: Path = environment.prefix
+    with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
+        environment = usable_environment(str(prefix))
+        if not environment.guard:
+            return False
+        locked = own_lock(environment).platforms.get(current_platform())
+        if locked is None or guard_state(prefix, locked.packages) == "current":
+            return False
+        install_guard(prefix, locked.packages, progress)
+        attach_hooks(prefix)
+        progress.note("The guard's hooks and files are written again.")
+    return True
 
 
 def _rewrite(

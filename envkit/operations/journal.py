@@ -12,21 +12,20 @@ import errno
 import json
 import os
 import secrets
-import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from envkit import fs
-from envkit.errors import BusyError, EnvkitError, InvalidFileError, StorageError
-from envkit.operations import clock
+from envkit.errors import BusyError, InvalidFileError, StorageError
+from envkit.operations import clock, heartbeat
 from envkit.owner import Owner
 
 SCHEMA = 1
-HEARTBEAT_S = 5.0
-"""Seconds between two renewals of a journal's modification time."""
 _CLAIM_S = 0.2
+_ended: set[str] = set()
+"""Tokens of journals that this process has ended: an interrupt in between makes it do so once more."""
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
 MARKER = ".envkit/creating"
 """In a prefix that is being made: the token of the journal, so that nobody else's folder is taken for it."""
@@ -135,7 +134,7 @@ def enter(journal: Journal, operation: Operation) -> Journal:
     Raises:
         BusyError: the journal is not ours any more.
     """
-    _check_ours(journal)
+    check_ours(journal)
     changed = replace(journal, operation=operation)
     fs.write_text(journal.path, _text(changed))
     return changed
@@ -147,9 +146,9 @@ def end(journal: Journal) -> None:
     Raises:
         BusyError: the journal is not ours any more.
     """
-    _stop_heart(journal)
-    if journal.token not in _ended:
-        _check_ours(journal)
+    heartbeat.stop(journal.token)
+    if not has_ended(journal):
+        check_ours(journal)
         _ended.add(journal.token)
         journal.path.unlink(missing_ok=True)
     if is_marked(journal):
@@ -220,7 +219,7 @@ def _text(journal: Journal) -> str:
         "operation": journal.operation,
         **journal.owner.to_json(),
         "started_at": journal.started_at,
-        "heartbeat_s": HEARTBEAT_S,
+        "heartbeat_s": heartbeat.EVERY_S,
         "token": journal.token,
         "was_there": journal.was_there,
         "made_folders": [str(folder) for folder in journal.made_folders],
@@ -250,7 +249,7 @@ def claim(journal: Journal) -> Journal | None:
     time.sleep(_CLAIM_S)
     if read(journal.prefix) == ours:
         return ours
-    _stop_heart(ours)
+    heartbeat.stop(ours.token)
     return None
 
 
@@ -260,7 +259,17 @@ def is_ours(journal: Journal) -> bool:
     return there is not None and (there.token, there.owner) == (journal.token, journal.owner)
 
 
-def _check_ours(journal: Journal) -> None:
+def has_ended(journal: Journal) -> bool:
+    """Whether this process has ended it already."""
+    return journal.token in _ended
+
+
+def check_ours(journal: Journal) -> None:
+    """Make sure that nobody has taken the journal over.
+
+    Raises:
+        BusyError: somebody has.
+    """
     if not is_ours(journal):
         raise BusyError(
             f"Another envkit has taken over {journal.prefix} meanwhile.",
@@ -269,25 +278,5 @@ def _check_ours(journal: Journal) -> None:
         )
 
 
-_hearts: dict[str, threading.Event] = {}
-_ended: set[str] = set()
-"""Tokens of journals that this process has ended: an interrupt in between makes it do so once more."""
-
-
 def _start_heart(journal: Journal) -> None:
-    """Renew the journal's modification time until it ends, as long as it is ours."""
-    stop = _hearts[journal.token] = threading.Event()
-
-    def _beat() -> None:
-        while not stop.wait(HEARTBEAT_S):
-            with contextlib.suppress(OSError, EnvkitError):
-                if is_ours(journal):
-                    os.utime(journal.path)
-
-    threading.Thread(target=_beat, name="envkit heartbeat", daemon=True).start()
-
-
-def _stop_heart(journal: Journal) -> None:
-    stop = _hearts.pop(journal.token, None)
-    if stop is not None:
-        stop.set()
+    heartbeat.start(journal.token, journal.path, lambda: is_ours(journal))

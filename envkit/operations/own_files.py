@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit import fs, resources
 from envkit.activation import GUARD_NAME
 from envkit.errors import InvalidFileError
-from envkit.installers.guard import install_guard
+from envkit.installers.guard import PIP_SETTINGS, install_guard, is_own_pip_settings
 from envkit.installers.installed import installed_packages
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.environment import Environment
+    from envkit.model.progress import Progress
 
 _HOOKS = ("sh", "fish", "csh", "ps1", "bat")
 OWN_FILES = {
@@ -28,8 +29,6 @@ OWN_FILES = {
     "lib64",
     "requirements-lock.txt",
     "check_env.py",
-    "pip.conf",
-    "pip.ini",
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
@@ -39,17 +38,22 @@ OWN_FILES = {
     *(f"bin/{name}" for name in ("Activate.ps1", "deactivate.csh", "deactivate.nu")),
     *(("Scripts/",) if os.name == "nt" else ()),
 }
-"""What the venv and envkit themselves put into a prefix; folders end with a slash."""
+"""What the venv and envkit themselves put into a prefix, pip's settings aside; folders end with a slash."""
 
 
-def write_own_files(prefix: Path, lock: Lock, platform: str, *, guard: bool) -> None:
+def own_files(prefix: Path) -> set[str]:
+    """What in ``prefix`` is no file of the user's: paths relative to it, folders with a slash at the end."""
+    return OWN_FILES | ({PIP_SETTINGS} if is_own_pip_settings(prefix) else set())
+
+
+def write_own_files(prefix: Path, lock: Lock, platform: str, progress: Progress, *, guard: bool) -> None:
     """Write the environment's own lock and guard, and what people look for: requirements, a check that runs alone."""
     folder = prefix / ".envkit"
     folder.mkdir(parents=True, exist_ok=True)
     write_lists(prefix, lock, platform)
     fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
     if guard:
-        install_guard(prefix, lock.platforms[platform].packages)
+        install_guard(prefix, lock.platforms[platform].packages, progress)
 
 
 def write_lists(prefix: Path, lock: Lock, platform: str) -> None:

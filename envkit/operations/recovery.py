@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
-from envkit.errors import BusyError, ExistsError
+from envkit.errors import ExistsError
 from envkit.model.environment import RECORD
 from envkit.operations import journal as journals
-from envkit.operations.add_undo import undo_add
-from envkit.operations.journal import HEARTBEAT_S, MARKER, Journal
+from envkit.operations.add_undo import has_plan, undo_add
+from envkit.operations.journal import MARKER, Journal
+from envkit.operations.waiting import wait_for_the_end
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.progress import Progress
 
-_POLL_S = 0.2
-_WATCH_BEATS = 3.0
-"""Heartbeats that are waited for before a process that cannot be looked up counts as dead."""
-_FRESH_S = 60.0
 _OTHERS_S = 60.0
 """As long as another one is waited for that puts the same thing right."""
 VENV_NAMES = {
@@ -50,8 +46,8 @@ def has_begun(journal: Journal) -> bool:
     if journal.operation == "remove":
         return journal.gone.exists() or journal.was_there
     if journal.operation in {"create", "damaged"}:
-        return not has_record(journal.prefix)
-    return journal.operation == "add"
+        return not has_record(journal.prefix) or has_plan(journal.prefix)
+    return journal.operation == "add" and has_plan(journal.prefix)
 
 
 def has_record(prefix: Path) -> bool:
@@ -61,7 +57,7 @@ def has_record(prefix: Path) -> bool:
 
 def gives_back(journal: Journal) -> bool:
     """Whether undoing it brings a complete environment back, so that a command that wants to use it may do so."""
-    return journal.operation in {"replace", "add"} and has_begun(journal)
+    return has_begun(journal) and (journal.operation in {"replace", "add"} or has_plan(journal.prefix))
 
 
 def describe(journal: Journal) -> str:
@@ -78,7 +74,9 @@ def describe(journal: Journal) -> str:
     return f"Its {doing} has not ended ({who}); whether that still runs cannot be told from here."
 
 
-def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_lock: bool = False) -> Journal | None:
+def recover(
+    prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_lock: bool = False, is_going: bool = False
+) -> Journal | None:
     """Undo a change of ``prefix`` that was cut off, or finish it; gives its journal, or None when there was none.
 
     The caller holds the prefix's lock.
@@ -89,6 +87,7 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
         timeout_s: how long a process that is still at it is waited for.
         break_lock: whether a change of another machine, of which cannot be told whether it still goes on, is taken for
             dead when it shows no sign of life.
+        is_going: whether what is there is about to be removed or replaced, as for ``undo``.
 
     Raises:
         BusyError: the change still goes on, or cannot be told to have ended.
@@ -100,107 +99,48 @@ def recover(prefix: Path, progress: Progress, *, timeout_s: float = 0.0, break_l
             fs.remove_tree(folder)
         return None
     if not journal.owner.is_this_process():
-        journal = _wait_for_the_end(journal, progress, timeout_s, break_lock=break_lock)
+        journal = wait_for_the_end(journal, progress, timeout_s, break_lock=break_lock)
     if journal is None:
         return None
     begun, owner = has_begun(journal), journal.owner
     if not owner.is_this_process():
         claimed = journals.claim(journal)
         if claimed is None:  # another one puts it right
-            return recover(prefix, progress, timeout_s=max(timeout_s, _OTHERS_S), break_lock=break_lock)
+            timeout_s = max(timeout_s, _OTHERS_S)
+            return recover(prefix, progress, timeout_s=timeout_s, break_lock=break_lock, is_going=is_going)
         journal = replace(claimed, operation=journal.operation)
-    kept = undo(journal)
-    if begun:
+    kept = undo(journal, is_going=is_going)
+    if begun and not has_plan(prefix):
         progress.note(f"Put right what an interrupted envkit has left at {prefix} ({owner}).")
     if kept is not None:
         progress.note(f"Files that are not envkit's were in it; they lie in {kept} now.")
     return journal
 
 
-def _wait_for_the_end(journal: Journal, progress: Progress, timeout_s: float, *, break_lock: bool) -> Journal | None:
-    """The journal once its writer is dead; None when the change was ended meanwhile."""
-    prefix, until, told = journal.prefix, time.monotonic() + timeout_s, False
-    current: Journal | None = journal
-    while current is not None and current.owner.liveness() == "alive":
-        if time.monotonic() >= until:
-            raise BusyError(
-                f"{prefix} is being changed by {current.owner}, since {current.started_at}.",
-                why=f"It did not end within {timeout_s:g} s." if timeout_s else None,
-                hint="Wait until it is done, or stop it.",
-            )
-        if not told:
-            progress.note(f"Waiting for {current.owner}, which has been changing {prefix} since {current.started_at}.")
-            told = True
-        time.sleep(_POLL_S)
-        current = journals.read(prefix)
-    if current is None:
-        return None
-    if current.owner.liveness() == "dead" and not (current.operation == "damaged" and _is_fresh(current)):
-        return current
-    return _judge_from_afar(current, progress, break_lock=break_lock)
-
-
-def _judge_from_afar(journal: Journal, progress: Progress, *, break_lock: bool) -> Journal | None:
-    """Decide about a writer whose process cannot be looked up from here; None when the change was ended meanwhile.
-
-    Raises:
-        BusyError: it lives, or nobody said that it does not.
-    """
-    elsewhere = journal.owner.liveness() == "elsewhere"
-    who = f"{journal.owner}, since {journal.started_at}"
-    if elsewhere and not break_lock:
-        raise BusyError(
-            f"{journal.prefix} is being changed from another machine: {who}.",
-            why=f"Whether that still runs cannot be told from here{_age(journal)}.",
-            hint="Wait, or look there. If it has died, run again with --break-lock: what it left is cleaned up then.",
-        )
-    progress.note(f"{journal.prefix} was being changed by {who}{_age(journal)}; watching for a sign of life.")
-    before = journal.last_sign_of_life()
-    until = time.monotonic() + _WATCH_BEATS * HEARTBEAT_S
-    while time.monotonic() < until:
-        time.sleep(_POLL_S)
-        now = journal.last_sign_of_life()
-        if now is None:
-            return None
-        if now != before:
-            raise BusyError(
-                f"{journal.prefix} is being changed by {who}.",
-                why="It is alive: it has just renewed its journal.",
-                hint="Wait until it is done, or stop it there.",
-            )
-    progress.note(f"No sign of life: {journal.owner} counts as dead.")
-    return journals.read(journal.prefix)
-
-
-def _is_fresh(journal: Journal) -> bool:
-    """Whether a journal that cannot be read may have a writer who lives."""
-    seen = journal.last_sign_of_life()
-    return seen is not None and abs(time.time() - seen / 1e9) < _FRESH_S
-
-
-def _age(journal: Journal) -> str:
-    seen = journal.last_sign_of_life()
-    if seen is None:
-        return ""
-    seconds = time.time() - seen / 1e9
-    return f"; its last sign of life was {seconds:.0f} s ago by this machine's clock" if seconds >= 0 else ""
-
-
-def undo(journal: Journal) -> Path | None:
+def undo(journal: Journal, *, is_going: bool = False) -> Path | None:
     """Put things back as they were before a creation, a replacement or an addition, or finish a removal.
 
     Whatever moment this is itself killed at, it can be done again.
+
+    Args:
+        journal: of the change.
+        is_going: whether what is there is about to be removed or replaced, so that an addition may stay half done.
 
     Returns:
         The folder with files that were found in a half made environment and are not envkit's; None without such.
 
     Raises:
+        InvalidFileError: what an addition wrote down is damaged.
         ExistsError: a folder that is not envkit's is in the way.
+        BusyError: another envkit has taken it over, by --break-lock.
         OSError: something could not be removed or renamed; the journal stays.
     """
+    if journals.has_ended(journal):  # an interrupt came right then
+        return None
+    journals.check_ours(journal)
     prefix, operation, kept = journal.prefix, journal.operation, None
     if operation == "damaged":
-        _settle_without_facts(journal)
+        _settle_without_facts(journal, is_going=is_going)
     elif operation == "create" and not has_record(prefix):
         kept = _clear(journal)
     elif operation == "replace" and journal.old.exists():
@@ -215,7 +155,7 @@ def undo(journal: Journal) -> Path | None:
     elif operation == "discard":
         fs.remove_tree(journal.old)
     elif operation == "add":
-        undo_add(prefix)
+        undo_add(prefix, is_going=is_going)
     elif operation == "remove" and not journal.gone.exists() and journal.was_there:
         fs.empty_folder(prefix, first=".envkit")  # a mount point: the folder itself cannot go
     fs.remove_tree(journal.gone)
@@ -265,12 +205,14 @@ def _is_ours(journal: Journal) -> bool:
     return not inside and all(path.name.startswith(fs.TEMPORARY) for path in marker.parent.glob("*"))
 
 
-def _settle_without_facts(journal: Journal) -> None:
+def _settle_without_facts(journal: Journal, *, is_going: bool) -> None:
     """A journal that cannot be read: an environment with a record stands, else what was set aside comes back.
 
     Never is a folder deleted that may be somebody's: without its token nothing tells that envkit has made it.
     """
     prefix = journal.prefix
+    if has_plan(prefix):
+        undo_add(prefix, is_going=is_going)
     olds = _siblings(prefix, "old")
     if not has_record(prefix) and len(olds) == 1 and has_record(olds[0]):
         if (prefix / MARKER).is_file():

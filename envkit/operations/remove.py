@@ -14,7 +14,7 @@ from envkit.installers.installed import unowned_files
 from envkit.operations import journal
 from envkit.operations.environments import find_environment, forget, is_path, prefix_at, read_environment
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock, sweep
-from envkit.operations.own_files import OWN_FILES
+from envkit.operations.own_files import own_files
 from envkit.operations.recovery import recover, undo
 from envkit.operations.snapshot import list_snapshots
 from envkit.probes.processes import processes_in
@@ -80,7 +80,7 @@ def remove(
     if journal.read(prefix) is not None:
         before = read_environment(prefix)
         with _alone():
-            ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+            ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
         if (
             ours is not None and before is not None and read_environment(prefix) is None
         ):  # what a creation or a removal had left is gone
@@ -89,7 +89,7 @@ def remove(
     environment, snapshots = find_environment(env), _count_snapshots(env)
     _confirm(environment, confirm, progress)
     with _alone():
-        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
+        recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
         found = read_environment(prefix)
         if found is None:
             raise NotFoundError(f"{environment.name} has been removed meanwhile.")
@@ -118,7 +118,7 @@ def _count_snapshots(env: str) -> int:
 def _confirm(environment: Environment, confirm: Callable[[str], bool], progress: Progress) -> None:
     """Show what would be lost, and who uses it, and have it confirmed."""
     prefix = environment.prefix
-    foreign = unowned_files(prefix, OWN_FILES)
+    foreign = unowned_files(prefix, own_files(prefix))
     for path in foreign[:_SHOWN]:
         progress.note(f"no package owns {path}")
     if len(foreign) > _SHOWN:

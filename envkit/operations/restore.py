@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -116,7 +117,8 @@ def _origin(what: str, progress: Progress) -> _Origin:
 def _of_environment(environment: Environment, progress: Progress) -> _Origin:
     """An environment's own lock, of a broken one too; where that is lost, its newest snapshot."""
     if environment.state == "incomplete":
-        put_back(environment.prefix, progress)
+        with contextlib.suppress(InvalidFileError):  # --replace needs nothing but its lock
+            put_back(environment.prefix, progress)
         environment = read_environment(environment.prefix) or environment
     prefix = environment.prefix
     try:

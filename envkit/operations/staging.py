@@ -9,11 +9,12 @@ from __future__ import annotations
 import filecmp
 import os
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from envkit.backends.pythons import Interpreter
 from envkit.backends.venv import make_venv
-from envkit.errors import ExistsError
+from envkit.errors import ExistsError, UsageError
 from envkit.installers import pip
 from envkit.installers.editable import install_editable
 from envkit.installers.files import local_files
@@ -57,7 +58,7 @@ class Stage:
         install_editable(self.python, folder, self.config, offline=self.offline, progress=progress)
         new = [item for item in distributions(self.folder) if item[0] not in known]
         if len(new) != 1:
-            raise ExistsError(f"{folder} is another folder of the same project.", hint="Name each project once.")
+            raise UsageError(f"The project in {folder} was named before.", hint="Name each project once.")
         return new[0]
 
     def install(self, packages: Sequence[LockedPackage], progress: Progress) -> Stage:
@@ -117,6 +118,7 @@ class Stage:
         """
         prefix = self.environment.prefix
         for name, paths in sorted(coming.items()):
+            self._check_links(name, paths | leaving)
             for relative in sorted(paths - leaving):
                 there = prefix / relative
                 if not os.path.lexists(there):
@@ -128,6 +130,20 @@ class Stage:
                     f"{name} would write over {relative}, which belongs to {owner or 'no package'}.",
                     why="Nothing was changed: what is installed stays as it is.",
                     hint="Move that file away if it is yours, or make another environment.",
+                )
+
+    def _check_links(self, name: str, paths: set[str]) -> None:
+        """Refuse to write through a folder that is a link: what it leads to is the user's own."""
+        folders = {
+            parent for path in paths for parent in PurePosixPath(path).parents if str(parent) not in {".", "lib64"}
+        }
+        for folder in sorted(folders):
+            there = self.environment.prefix / folder
+            if there.is_symlink():
+                raise ExistsError(
+                    f"{name} would write through {folder}, which is a link to {os.readlink(there)}.",  # noqa: PTH115 - as it is
+                    why="Nothing was changed: what lies there is no part of the environment.",
+                    hint="Move that link away, or make another environment.",
                 )
 
     def _owner(self, relative: str) -> str | None:

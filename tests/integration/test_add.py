@@ -169,6 +169,21 @@ def test_a_failed_download_changes_nothing(envkit, project, made, how):
     assert state(envkit.home) == before
 
 
+@pytest.mark.parametrize("relative", ["part", "part/sub"])
+def test_nothing_is_written_through_a_link_of_the_user_s(envkit, made, tmp_path, relative):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    link = made / "lib" / "python3.9" / "site-packages" / relative
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(mine)
+    before = state(envkit.home)
+    done = envkit("add", ENV, "tool")
+    assert done.code == 11, done.err
+    assert f"part would write through lib/python3.9/site-packages/{relative}, which is a link to {mine}" in done.err
+    assert list(mine.iterdir()) == []
+    assert state(envkit.home) == before
+
+
 def test_the_same_bytes_are_no_collision(envkit, made):
     assert envkit("add", ENV, "share").code == 0
     assert envkit("restore", ENV).code == 0
@@ -309,6 +324,15 @@ def test_an_editable_project_and_what_it_needs(envkit, project, made, tmp_path):
     assert "editables" not in lock_of(made)
 
 
+def test_the_same_project_twice_is_a_mistake(envkit, made_by_uv, tmp_path):
+    folder = make_project(tmp_path / "mine", requires="[]")
+    before = state(envkit.home)
+    for other in (folder, f"{folder}[more]"):
+        done = envkit("add", ENV, "-e", folder, "-e", other)
+        assert (done.code, "Name each project once" in done.err) == (2, True), done.err
+    assert state(envkit.home) == before
+
+
 def test_extras_of_a_project(envkit, made_by_uv, tmp_path):
     folder = make_project(tmp_path / "mine", requires="[]")
     done = envkit("add", ENV, "-e", f"{folder}[more]")
@@ -421,7 +445,7 @@ def test_stopped_while_the_installer_works(envkit, project, made, number, delay_
 
 
 def test_remove_after_a_kill_still_tells_of_the_user_s_files(envkit, made_by_uv):
-    half_done(envkit, "journal.end")
+    half_done(envkit, "clear_add_folder")
     (made_by_uv / "notes.txt").write_text("mine")
     done = envkit("remove", ENV, "--yes")
     assert done.code == 0
@@ -444,7 +468,7 @@ main(["add", {ENV!r}, "tool"])
     assert done.returncode == 9, done.stderr
 
 
-@pytest.mark.parametrize("step", ["_check_installed", "write_lists", "update_guard", "journal.end"])
+@pytest.mark.parametrize("step", ["_check_installed", "write_lists", "update_guard", "clear_add_folder"])
 def test_killed_after_the_installation_it_is_put_back(envkit, made, step):
     (made / "notes.txt").write_text("mine")
     before = state(envkit.home)
@@ -461,9 +485,103 @@ def test_killed_after_the_installation_it_is_put_back(envkit, made, step):
     assert state(envkit.home) == before
 
 
+def test_killed_when_all_is_there_it_stays(envkit, made_by_uv):
+    half_done(envkit, "journal.end")
+    assert envkit("list", "--json").json["environments"][0]["state"] == "complete"
+    assert is_whole(envkit, made_by_uv)
+    assert envkit("add", ENV, "share").code == 0
+    assert is_whole(envkit, made_by_uv)
+
+
+def test_killed_before_anything_was_changed_the_environment_is_complete(envkit, made_by_uv):
+    before = state(envkit.home)
+    half_done(envkit, "write_plan")
+    assert envkit("list", "--json").json["environments"][0]["state"] == "complete"
+    assert not is_whole(envkit, made_by_uv)
+    assert envkit("add", ENV, "numpy").code == 0
+    assert state(envkit.home) == before
+
+
+def test_another_envkit_with_other_locks_keeps_out(envkit, project, made_by_uv, tmp_path):
+    """Two users, or two ENVKIT_HOMEs: only the journal is common to them."""
+    project.default.hang("part")
+    first = start(envkit, "add", ENV, "tool")
+    journal = made_by_uv.with_name(f".{ENV}.envkit-journal.json")
+    while not (made_by_uv / ".envkit" / "add" / "stage" / "bin").exists():
+        assert first.poll() is None
+        time.sleep(0.02)
+    assert journal.exists()
+    before = {path for path in tree(made_by_uv) if "/add/" in path}
+    other = {"ENVKIT_HOME": str(tmp_path / "other home")}
+    second = envkit("add", made_by_uv, "share", "--lock-timeout", "0.3", env=other)
+    assert second.code == 8, second.err
+    assert {path for path in tree(made_by_uv) if "/add/" in path} >= before
+    assert envkit("run", ENV, "--", "true").code == 0
+    project.default.heal()
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=60)
+    assert not is_whole(envkit, made_by_uv)
+
+
+def test_what_another_machine_has_taken_over_is_left_alone(envkit, made_by_uv):
+    code = f"""
+import envkit.operations.add as module
+from pathlib import Path
+real, prefix = module.resolve_addition, Path({str(made_by_uv)!r})
+def taken_over(*arguments):
+    path = module.journal.journal_path(prefix)
+    path.write_text(path.read_text().replace(module.journal.read(prefix).token, "00000000"))
+    (prefix / ".envkit/add/plan.json").write_text("theirs")
+    return real(*arguments)
+module.resolve_addition = taken_over
+from envkit.cli.main import main
+raise SystemExit(main(["add", {ENV!r}, "tool"]))
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=envkit.variables(), check=False
+    )
+    assert (done.returncode, "has taken over" in done.stderr) == (8, True), done.stderr
+    assert (made_by_uv / ".envkit" / "add" / "plan.json").read_text() == "theirs"
+    assert made_by_uv.with_name(f".{ENV}.envkit-journal.json").exists()
+
+
+def test_a_damaged_journal_of_an_addition_does_not_keep_half_of_it(envkit, made_by_uv):
+    before = state(envkit.home)
+    half_done(envkit, "write_lists")
+    made_by_uv.with_name(f".{ENV}.envkit-journal.json").write_bytes(b"\0\0")
+    assert envkit("list", "--json").json["environments"][0]["state"] == "incomplete"
+    assert not is_whole(envkit, made_by_uv)
+    assert state(envkit.home) == before
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"new": []}', '{"new": 1}'])
+def test_a_damaged_plan_has_a_way_out(envkit, made_by_uv, text):
+    half_done(envkit, "write_lists")
+    (made_by_uv / ".envkit" / "add" / "plan.json").write_text(text)
+    for arguments, code in ((["run", ENV, "--", "true"], 125), (["add", ENV, "share"], 4)):
+        done = envkit(*arguments)
+        assert done.code == code, done.err
+        assert f"envkit restore {ENV} --replace" in done.err
+    done = envkit("restore", ENV, "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert not is_whole(envkit, made_by_uv)
+
+
+def test_a_damaged_plan_is_not_forgotten_when_nothing_comes_of_the_way_out(envkit, project, made_by_uv):
+    half_done(envkit, "write_lists")
+    (made_by_uv / ".envkit" / "add" / "plan.json").write_text("{")
+    assert envkit("remove", ENV).code == 2
+    shown = envkit("list", "--json").json["environments"][0]
+    assert (shown["state"], "cannot be undone" in shown["problem"]) == ("broken", True)
+    assert envkit("run", ENV, "--", "true").code == 125
+    assert envkit("remove", ENV, "--yes").code == 0
+    assert not made_by_uv.exists()
+
+
 def test_an_undo_may_be_cut_off_too(envkit, made_by_uv):
     before = state(envkit.home)
-    half_done(envkit, "journal.end")
+    half_done(envkit, "clear_add_folder")
     code = """
 import os, sys
 from pathlib import Path
@@ -476,7 +594,7 @@ def remove(path):
     real(path)
 add_undo._remove = remove
 if int(sys.argv[2]) > 8:
-    add_undo._put_back = lambda source, prefix: os._exit(9)
+    add_undo._move_back = lambda source, prefix: os._exit(9)
 add_undo.undo_add(Path(sys.argv[1]))
 """
 

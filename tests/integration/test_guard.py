@@ -151,3 +151,31 @@ def test_the_settings_of_the_prefix_do_not_disturb_the_pip_engine_or_the_check(e
         [prefix / "bin" / "python", prefix / "check_env.py", "--help"], capture_output=True, check=False
     )
     assert told.returncode == 0
+
+
+def test_a_guard_that_was_lost_is_put_right(envkit, made):
+    before = tree(made)
+    (made / "pip.conf").unlink()
+    (made / ".envkit" / "constraints.txt").write_text("")
+    (made / "etc" / "conda" / "activate.d" / "envkit-guard.sh").unlink()
+    done = envkit("hooks", "install", made)
+    assert done.code == 0, done.err
+    assert "The guard's hooks and files are written again" in done.err
+    assert tree(made) == before
+    assert envkit("hooks", "install", made).code == 9  # nothing is wrong with the guard, and there is no toolkit
+
+
+def test_the_user_s_own_pip_conf_is_told_and_kept(envkit, made):
+    (made / "pip.conf").write_text("[global]\ntimeout = 5\n")
+    done = envkit("hooks", "install", made)
+    assert done.code == 0, done.err
+    assert "is not envkit's and stays as it is" in done.err
+    assert (made / "pip.conf").read_text() == "[global]\ntimeout = 5\n"
+    assert f"no package owns {made / 'pip.conf'}" in envkit("remove", made).err
+    assert (made / "pip.conf").exists()
+
+
+def test_without_guard_hooks_install_makes_none(envkit, project):
+    assert envkit("create", project.spec, "--no-verify", "--no-guard").code == 0
+    assert envkit("hooks", "install", ENV).code == 9
+    assert not (envkit.home / "envs" / ENV / "pip.conf").exists()

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from envkit.operations.add_undo import add_folder, undo_add, write_plan
+from envkit import fs
+from envkit.errors import InvalidFileError
+from envkit.operations.add_undo import add_folder, has_plan, undo_add, write_plan
 
 SITE = "lib/python3.9/site-packages"
 
@@ -41,7 +43,7 @@ def test_it_puts_back_what_was_there_and_keeps_what_is_the_user_s(prefix, tmp_pa
     (prefix / SITE / "old" / "gone.py").unlink()
     for relative in (f"{SITE}/new/__init__.py", f"{SITE}/new/__pycache__/__init__.cpython-39.pyc", "bin/new",
                      f"{SITE}/new-1.dist-info/RECORD", f"{SITE}/new-1.dist-info/INSTALLER", f"{SITE}/~ld/x",
-                     f"{SITE}/.tmpAbC/x", f"{SITE}/new/mine.txt"):  # fmt: skip
+                     f"{SITE}/old/.tmpAbC123/x", f"{SITE}/new/mine.txt"):  # fmt: skip
         (prefix / relative).parent.mkdir(parents=True, exist_ok=True)
         (prefix / relative).write_text("new")
     (prefix / ".envkit" / "lock.yaml").write_text("new lock")
@@ -53,11 +55,36 @@ def test_it_puts_back_what_was_there_and_keeps_what_is_the_user_s(prefix, tmp_pa
     assert content(prefix) == {**before, f"{SITE}/new/mine.txt": "new"}
 
 
-def test_what_lay_there_before_is_no_leftover(prefix):
-    (prefix / SITE / "~umpy").mkdir()
-    write_plan(prefix, [], [])
+def test_what_uv_and_pip_leave_goes_and_nothing_else_of_such_a_name(prefix):
+    for name in ("~ld", "old/.tmpBefore"):
+        (prefix / SITE / name).mkdir()
+    write_plan(prefix, [f"{SITE}/old/__init__.py", f"{SITE}/new.py"], [f"{SITE}/old/gone.py"])
+    left = ("old/.tmpAb12cD", ".tmpxY34zz", "~-d")
+    kept = ("old/.tmpBefore", ".tmp-notes", ".tmp", "~", "~mine", "~ld")
+    for name in (*left, *kept):
+        (prefix / SITE / name).mkdir(exist_ok=True)
     undo_add(prefix)
-    assert (prefix / SITE / "~umpy").is_dir()
+    assert [name for name in (*left, *kept) if (prefix / SITE / name).exists()] == list(kept)
+
+
+def test_what_is_kept_for_the_undo_is_on_the_disk_before_the_plan(prefix, monkeypatch):
+    seen = []
+    monkeypatch.setattr(fs, "flush", lambda folder: seen.append((folder, has_plan(prefix))))
+    write_plan(prefix, [], [f"{SITE}/old/gone.py"])
+    assert seen == [(prefix, False)]
+    undo_add(prefix)
+    assert seen[1:] == [(prefix, True)]
+    assert not has_plan(prefix)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"new": [1], "folders": []}'])
+def test_a_damaged_plan_is_no_obstacle_to_a_removal(prefix, text):
+    write_plan(prefix, [], [])
+    (add_folder(prefix) / "plan.json").write_text(text)
+    with pytest.raises(InvalidFileError, match=r"plan\.json"):
+        undo_add(prefix)
+    undo_add(prefix, is_going=True)
+    assert has_plan(prefix)
 
 
 def test_a_plan_leads_nowhere_else(prefix, tmp_path):

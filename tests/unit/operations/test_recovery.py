@@ -15,8 +15,8 @@ import pytest
 
 from envkit.errors import BusyError, ExistsError, InvalidFileError, StorageError
 from envkit.model.environment import RECORD
+from envkit.operations import heartbeat, waiting
 from envkit.operations import journal as journals
-from envkit.operations import recovery
 from envkit.operations.recovery import describe, gives_back, has_begun, recover, undo
 
 ANOTHER = {"token": "00000000"}
@@ -40,8 +40,7 @@ def prefix(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """A heart that beats quickly, so that nobody watches it for long."""
-    monkeypatch.setattr(journals, "HEARTBEAT_S", 0.1)
-    monkeypatch.setattr(recovery, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(heartbeat, "EVERY_S", 0.1)
 
 
 def make(folder, version, *, token=None):
@@ -312,7 +311,7 @@ def test_a_process_that_lives_is_waited_for(prefix):
 def test_a_process_elsewhere_is_not_guessed_about(prefix, quick):
     begun = journals.begin(prefix, "create")
     rewrite(begun, host="node17", **ANOTHER)
-    journals._stop_heart(begun)
+    heartbeat.stop(begun.token)
     with pytest.raises(BusyError, match="node17") as caught:
         recover(prefix, Notes())
     assert "--break-lock" in caught.value.hint
@@ -341,7 +340,7 @@ def test_a_process_elsewhere_that_shows_signs_of_life_keeps_its_journal(prefix, 
 
 def test_after_a_loss_of_power_the_next_boot_cleans_up(prefix, quick):
     begun = journals.begin(prefix, "create")
-    journals._stop_heart(begun)
+    heartbeat.stop(begun.token)
     make(prefix, "half", token=begun.token)
     rewrite(begun, boot="the boot before")
     recover(prefix, Notes())
@@ -350,9 +349,9 @@ def test_after_a_loss_of_power_the_next_boot_cleans_up(prefix, quick):
 
 def test_a_change_elsewhere_that_ends_while_it_is_watched(prefix, quick, monkeypatch):
     begun = journals.begin(prefix, "create")
-    journals._stop_heart(begun)
+    heartbeat.stop(begun.token)
     rewrite(begun, host="node17")
-    monkeypatch.setattr(recovery.time, "sleep", lambda _s: begun.path.unlink(missing_ok=True))
+    monkeypatch.setattr(waiting.time, "sleep", lambda _s: begun.path.unlink(missing_ok=True))
     assert recover(prefix, Notes(), break_lock=True) is None
 
 
