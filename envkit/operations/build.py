@@ -107,7 +107,7 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     progress.step("hooks and record")
     install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)
     attach_hooks(prefix)
-    lock = reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
+    reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
     write_own_files(prefix, lock, plan.platform, progress, guard=options.guard)
     environment = _record_of(plan)
     fs.flush(prefix, limit_s=_FLUSH_LIMIT_S)

@@ -48,17 +48,19 @@ def without_editables(lock: Lock, progress: Progress) -> Lock:
     return replace(lock, additions=replace(lock.additions, editables=()))
 
 
-def reinstall_editables(prefix: Path, lock: Lock, config: PipConfig, *, offline: bool, progress: Progress) -> Lock:
-    """Install the editable projects of an environment's own lock again; gives the lock with those that are there.
+def reinstall_editables(prefix: Path, lock: Lock, config: PipConfig, *, offline: bool, progress: Progress) -> None:
+    """Install the editable projects of an environment's own lock again.
+
+    One whose folder is gone, on a disk that is not mounted for instance, stays in the lock.
 
     Raises:
         ProgramError: one cannot be built.
     """
-    kept = []
     for item in lock.additions.editables:
         if is_project(Path(item.path)):
             install_editable(python_of(prefix), Path(item.path), config, offline=offline, progress=progress)
-            kept.append(item)
         else:
-            progress.note(f"{item.name} is left out: its folder {item.path} is gone.")
-    return replace(lock, additions=replace(lock.additions, editables=tuple(kept)))
+            progress.note(
+                f"{item.name} is left out: its folder {item.path} is gone. When it is back, "
+                "`envkit restore ENV --replace` brings it."
+            )

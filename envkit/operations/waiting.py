@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from envkit.errors import BusyError
 from envkit.operations import heartbeat
 from envkit.operations import journal as journals
-from envkit.operations.journal import Journal
 
 if TYPE_CHECKING:
     from envkit.model.progress import Progress
+    from envkit.operations.journal import Journal
 
 _POLL_S = 0.2
 _WATCH_BEATS = 3.0

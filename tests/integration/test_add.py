@@ -321,7 +321,12 @@ def test_an_editable_project_and_what_it_needs(envkit, project, made, tmp_path):
     done = envkit("restore", ENV, "--replace", "--no-verify")
     assert done.code == 0, done.err
     assert f"mine is left out: its folder {folder} is gone" in done.err
-    assert "editables" not in lock_of(made)
+    assert lock_of(made)["editables"][0]["name"] == "mine"
+    assert envkit("doctor", ENV).code == 6
+    (tmp_path / "moved").rename(folder)
+    assert envkit("restore", ENV, "--replace", "--no-verify").code == 0
+    assert where_mine_is(made) == str(folder / "mine_src" / "mine.py")
+    assert envkit("doctor", ENV).code == 0
 
 
 def test_the_same_project_twice_is_a_mistake(envkit, made_by_uv, tmp_path):
