@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from envkit import paths
 from envkit.activation import hook_states
-from envkit.errors import EnvkitError, InvalidFileError
+from envkit.errors import UPDATE, EnvkitError, InvalidFileError
 from envkit.model.finding import Finding
 from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
 from envkit.operations.environments import word_for
-from envkit.operations.own_files import own_lock
+from envkit.operations.own_files import lock_for, own_lock
+from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
     from envkit.operations.content import ContentCheck
-    from envkit.owner import Liveness
 
 _ASIDE = re.compile(r"\..+\.envkit-(?:old|gone)-[0-9a-f]{8}")
 """Folders that are moved aside while an environment is replaced or removed."""
@@ -54,7 +54,12 @@ def of_state(environment: Environment) -> list[Finding]:
 
 def _incomplete(environment: Environment) -> Finding:
     evidence = (str(environment.prefix), str(journal.journal_path(environment.prefix)))
-    liveness = _liveness(environment)
+    try:
+        pending = journal.read(environment.prefix)
+    except InvalidFileError as error:
+        message = f"{environment.name} is incomplete: a newer envkit is, or was, at work on it."
+        return Finding("environment-in-work", "warning", message, why=error.message, fix=(UPDATE,), evidence=evidence)
+    liveness = "dead" if pending is None else pending.owner.liveness()
     if liveness != "dead":
         is_sure = liveness == "alive"
         return Finding(
@@ -78,26 +83,24 @@ def _incomplete(environment: Environment) -> Finding:
     )
 
 
-def _liveness(environment: Environment) -> Liveness:
-    try:
-        pending = journal.read(environment.prefix)
-    except InvalidFileError:  # a newer envkit's: the problem tells it
-        return "unsure"
-    return "dead" if pending is None else pending.owner.liveness()
-
-
 def of_contents(environment: Environment) -> list[Finding]:
     """Whether the packages are what the lock says, and the files what the packages say."""
     try:
-        check = check_environment(environment, own_lock(environment), current_platform())
+        platform = current_platform()
+        check = check_environment(environment, lock_for(environment, platform), platform)
     except EnvkitError as error:
+        again, place = f"envkit restore {word_for(environment)} --replace", place_options(environment.prefix)
+        ways = (
+            f"Make it again from its newest snapshot: `{again}`.",
+            f"Without a snapshot: `envkit create SPEC {place} --replace`.",
+        )
         return [
             Finding(
                 "lock-unreadable",
                 "error",
                 f"What belongs into {environment.name} cannot be told.",
                 why=error.message,
-                fix=(f"Make it again from a snapshot: `envkit restore {word_for(environment)} --replace`.",),
+                fix=(UPDATE,) if error.hint == UPDATE else ways,
             )
         ]
     except OSError:

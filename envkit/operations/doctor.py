@@ -10,7 +10,7 @@ from envkit.errors import VerificationFailedError
 from envkit.installers.installed import installed_packages
 from envkit.model.finding import SEVERITIES, Finding
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_hooks, of_state
-from envkit.operations.environments import all_environments, find_environment
+from envkit.operations.environments import all_environments, find_environment, word_for
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -122,5 +122,5 @@ def _unlisted(environment: Environment, error: OSError) -> Finding:
         "error",
         f"The packages of {environment.name} cannot be listed.",
         why=str(error),
-        fix=(f"Make it again: `envkit restore {environment.name} --replace`.",),
+        fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from envkit import fs, resources
 from envkit.activation import GUARD_NAME
-from envkit.errors import InvalidFileError
+from envkit.errors import UPDATE, InvalidFileError
 from envkit.installers.guard import install_guard
 from envkit.installers.installed import installed_packages
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
+from envkit.operations.environments import word_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,14 +84,36 @@ def own_lock(environment: Environment) -> Lock:
         InvalidFileError: it is missing or damaged.
     """
     path = environment.envkit_dir / "lock.yaml"
+    again = f"`envkit restore {word_for(environment)} --replace` makes it again from its newest snapshot."
     try:
         return parse_lock(path.read_text(encoding="utf-8"), str(path))
+    except InvalidFileError as error:
+        if error.hint != UPDATE:
+            error.hint = again
+        raise
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFileError(
-            str(path),
-            "the environment's own lock cannot be read.",
-            hint=f"`envkit restore {environment.name}@SNAPSHOT --replace` makes it again from a snapshot.",
-        ) from error
+        raise InvalidFileError(str(path), "the environment's own lock cannot be read.", hint=again) from error
+
+
+def lock_for(environment: Environment, platform: str) -> Lock:
+    """The environment's own lock, which holds something for ``platform``.
+
+    Raises:
+        InvalidFileError: it is missing or damaged, or holds nothing for it.
+    """
+    lock = own_lock(environment)
+    if platform in lock.platforms:
+        return lock
+    raise InvalidFileError(
+        str(environment.envkit_dir / "lock.yaml"),
+        f"the environment's own lock holds nothing for {platform}.",
+        hint=f"`envkit restore {word_for(environment)} --replace` makes it again from its newest snapshot.",
+    )
+
+
+def lost_packages(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
+    """Locked packages that are missing or have another version; what was installed beside them does no harm."""
+    return tuple(item for item in drift_of(prefix, lock, platform) if item.locked is not None)
 
 
 def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
