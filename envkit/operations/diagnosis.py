@@ -8,12 +8,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit import paths
-from envkit.activation import hook_states
+from envkit.activation import GUARD_NAME, hook_states
+from envkit.activation.shells import SHELLS
 from envkit.errors import UPDATE, EnvkitError, InvalidFileError
+from envkit.installers.guard import PIP_SETTINGS, constraints_of, pip_constraints_of
 from envkit.model.finding import Finding
 from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
-from envkit.operations.environments import word_for
+from envkit.operations.environments import registered_prefixes, word_for
 from envkit.operations.own_files import lock_for, own_lock
 from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
@@ -160,8 +162,9 @@ def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding
         yield Finding(
             "pip-leftovers",
             "warning",
-            f"pip was cut off in {environment.name} and left folders behind.",
-            why="pip renames what it uninstalls to a name with `~`. Python does not import it; it takes space.",
+            f"pip or uv was cut off in {environment.name} and left something behind.",
+            why="pip renames what it uninstalls to a name with `~`, uv copies to `.tmp...` first. Python imports none "
+            "of that; it takes space.",
             fix=("Delete these entries of site-packages.",),
             evidence=check.files.leftovers,
         )
@@ -188,16 +191,45 @@ def of_hooks(environment: Environment) -> list[Finding]:
     return found
 
 
+def of_guard(environment: Environment) -> list[Finding]:
+    """Whether what keeps pip and uv from the locked versions is still there."""
+    prefix = environment.prefix
+    if not environment.guard:
+        return []
+    hooks = [
+        prefix / f"etc/conda/{direction}.d/{GUARD_NAME}.{shell.extension}"
+        for direction in ("activate", "deactivate")
+        for shell in SHELLS
+    ]
+    files = [prefix / PIP_SETTINGS, constraints_of(prefix), pip_constraints_of(prefix), *hooks]
+    lost = tuple(str(path) for path in files if not path.is_file())
+    if not lost and not _is_made_by_envkit(prefix / PIP_SETTINGS):
+        lost = (str(prefix / PIP_SETTINGS),)
+    if not lost:
+        return []
+    return [
+        Finding(
+            "guard-missing",
+            "warning",
+            f"The guard of {environment.name} is gone, or was changed.",
+            why="pip or uv may change locked versions in it.",
+            fix=(f"`envkit hooks install {word_for(environment)}`",),
+            evidence=lost,
+        )
+    ]
+
+
+def _is_made_by_envkit(settings: Path) -> bool:
+    try:
+        return settings.read_bytes().startswith(b"# Made by envkit")
+    except OSError:
+        return False
+
+
 def leftovers_of_envkit() -> list[Finding]:
     """Folders of replaced and removed environments that no journal leads to any more."""
-    home = paths.envs_dir()
-    try:
-        names = sorted(os.listdir(home))  # noqa: PTH208 - names
-    except OSError:
-        return []
-    prefixes = [home / name for name in map(journal.prefix_of, names) if name is not None]
-    awaited = {folder for prefix in prefixes for folder in _awaited(prefix)}
-    folders = [str(home / name) for name in names if _ASIDE.fullmatch(name) and home / name not in awaited]
+    homes = dict.fromkeys([paths.envs_dir(), *(prefix.parent for prefix in registered_prefixes())])
+    folders = [str(folder) for home in homes for folder in _forgotten(home)]
     if not folders:
         return []
     return [
@@ -210,6 +242,16 @@ def leftovers_of_envkit() -> list[Finding]:
             evidence=tuple(folders),
         )
     ]
+
+
+def _forgotten(home: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(home))  # noqa: PTH208 - names
+    except OSError:
+        return []
+    prefixes = [home / name for name in map(journal.prefix_of, names) if name is not None]
+    awaited = {folder for prefix in prefixes for folder in _awaited(prefix)}
+    return [home / name for name in names if _ASIDE.fullmatch(name) and home / name not in awaited]
 
 
 def _awaited(prefix: Path) -> tuple[Path, ...]:
