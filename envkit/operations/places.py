@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def is_elsewhere(prefix: Path) -> bool:
+    """Whether it is outside envkit's own folder, so that its path has to be typed."""
+    return prefix.parent != paths.envs_dir()
+
+
 def place_options(prefix: Path) -> str:
     """The option of create and restore that means ``prefix``."""
-    if prefix.parent == paths.envs_dir():
+    if not is_elsewhere(prefix):
         return f"--name {shlex.quote(prefix.name)}"
     return f"--prefix {shlex.quote(str(prefix))}"
 

@@ -8,12 +8,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.wheels import make_wheel
 
-NAME = "torch112_cu113_py39"
+if TYPE_CHECKING:
+    from tests.integration.conftest import Project
 
 
 @pytest.fixture(params=["name", "prefix"])
@@ -29,10 +31,10 @@ def made(envkit, project, place):
     return Path(done.json["environment"]["prefix"])
 
 
-def commands(text: str, project) -> list[list[str]]:
+def commands(text: str, project: Project | None) -> list[list[str]]:
     """The commands that a text names, with the project's spec."""
     found = [shlex.split(command) for command in re.findall(r"`envkit ([^`]+)`", text)]
-    return [[str(project.spec) if word == "SPEC" else word for word in words] for words in found]
+    return [[str(project.spec) if project and word == "SPEC" else word for word in words] for words in found]
 
 
 def states(envkit) -> dict[str, str]:
@@ -114,8 +116,9 @@ def test_a_snapshot_is_restored_where_its_environment_stands(envkit, made):
         assert states(envkit) == {str(made): "complete"}
     other = envkit("restore", f"u@{snapshot}", "--name", "v", "--no-verify", "--json")
     assert other.json["environment"]["name"] == "v"
-    assert envkit("remove", made, "--yes").code == 0
-    back = envkit("restore", made, "--no-verify", "--json")
+    removed = envkit("remove", made, "--yes")
+    assert removed.code == 0
+    back = envkit(*commands(removed.out, None)[0], "--no-verify", "--json")
     assert back.json["environment"]["prefix"] == str(made)
 
 
