@@ -15,7 +15,7 @@ from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import lost_packages, own_lock
+from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
 from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
 from envkit.operations.recovery import recover, undo
@@ -164,13 +164,13 @@ def _already_there(prefix: Path, lock: Lock, options: CreateOptions, platform: s
     what, why = f"that is {found.state}", found.problem
     if found.state == "complete":
         if found.lock_sha256 == lock.digest(platform) or _same_files(own_lock(found), lock, platform):
-            lost = lost_packages(prefix, lock, platform)
+            lost = drift_text(prefix, lock, platform, with_added=False)
             if not lost and _same_toolkit(found, options):
                 return found
             what = "with another toolkit"
             if lost:
                 what = "that no longer holds what its lock says"
-                why = ", ".join(map(str, lost[:5]))
+                why = lost
         else:
             what = "made from another lock"
     raise ExistsError(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
 
+_TOLD = 5
 _HOOKS = ("sh", "fish", "csh", "ps1", "bat")
 OWN_FILES = {
     "pyvenv.cfg",
@@ -111,9 +112,17 @@ def lock_for(environment: Environment, platform: str) -> Lock:
     )
 
 
-def lost_packages(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
-    """Locked packages that are missing or have another version; what was installed beside them does no harm."""
-    return tuple(item for item in drift_of(prefix, lock, platform) if item.locked is not None)
+def drift_text(prefix: Path, lock: Lock, platform: str, *, with_added: bool) -> str | None:
+    """The first packages that are not as locked, for an error; None when there are none.
+
+    Args:
+        prefix: the environment's folder.
+        lock: its lock.
+        platform: conda's name of this platform.
+        with_added: whether those count that were installed beside the locked ones.
+    """
+    drift = [item for item in drift_of(prefix, lock, platform) if with_added or item.locked is not None]
+    return ", ".join(map(str, drift[:_TOLD])) or None
 
 
 def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:

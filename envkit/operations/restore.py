@@ -20,7 +20,7 @@ from envkit.operations.environments import (
     word_for,
 )
 from envkit.operations.mend import refuse_changed_files
-from envkit.operations.own_files import lock_for, lost_packages
+from envkit.operations.own_files import drift_text, lock_for
 from envkit.operations.places import other_place, place_options
 from envkit.operations.plan import Seconds, name_and_prefix
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
@@ -167,9 +167,8 @@ def _tell_drift(origin: _Origin, progress: Progress) -> None:
 
 def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
     """An environment that no longer holds what its lock says is not "already there"."""
-    lost = lost_packages(prefix, lock, platform)
-    if lost:
-        told = ", ".join(map(str, lost[:5]))
+    told = drift_text(prefix, lock, platform, with_added=True)
+    if told is not None:
         raise ExistsError(
             f"{name} no longer holds what its lock says: {told}.",
             why="Something was installed or removed in it since.",

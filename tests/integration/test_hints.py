@@ -138,16 +138,6 @@ def test_what_is_there_can_be_kept_beside_the_new_one(envkit, project, made, pla
     assert sorted(Path(item).name for item in states(envkit)) == ["u", "u_2", "u_3"]
 
 
-def test_packages_beside_the_locked_ones_are_no_drift_for_restore_either(envkit, project, made):
-    site = next(made.glob("lib/python3.9/site-packages"))
-    (site / "extra-1.0.dist-info").mkdir()
-    (site / "extra-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: extra\nVersion: 1.0\n")
-    (site / "extra-1.0.dist-info" / "RECORD").write_text("extra-1.0.dist-info/METADATA,,\n")
-    done = envkit("restore", made, "--json")
-    assert done.code == 0, done.err
-    assert done.json["created"] is False
-
-
 def test_the_journal_of_a_newer_envkit_wants_envkit_updated(envkit, project, made):
     journal = made.with_name(f".{made.name}.envkit-journal.json")
     journal.write_text(json.dumps({"schema": 2, "operation": "move", "host": os.uname().nodename, "pid": 1}))
