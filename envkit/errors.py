@@ -77,6 +77,10 @@ class EnvkitError(Exception):
         return type(self).__name__.removesuffix("Error") if type(self) is not EnvkitError else "Unexpected"
 
 
+UPDATE = "Update envkit."
+"""The hint for files that a newer envkit has written."""
+
+
 class UsageError(EnvkitError):
     """The command was used wrongly: an option's value, a combination of options, a name that breaks the rules."""
 

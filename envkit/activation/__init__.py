@@ -1,4 +1,7 @@
-"""Hooks that switch the CUDA toolkit when an environment is activated. The rules: docs/activation.md."""
+"""Hooks for when an environment is activated: they switch the CUDA toolkit, and keep the locked versions from uv.
+
+The rules: docs/activation.md; the guard: ``installers/guard.py``.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.cli.colours import paint
 from envkit.cli.render import size_text, table
 from envkit.model.environment import scripts_of
+from envkit.operations.places import is_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -181,10 +182,13 @@ def info_lines(result: Info) -> list[str]:
 
 def remove_lines(result: RemoveResult) -> list[str]:
     """What remove says at its end."""
+    is_away, path = is_elsewhere(result.removed), shlex.quote(str(result.removed))
     if result.snapshots:
+        word = path if is_away else result.removed.name
         count = "Its snapshot stays" if result.snapshots == 1 else f"Its {result.snapshots} snapshots stay"
-        return [f"Removed {result.removed}. {count}: `envkit restore {result.removed.name}` makes it again."]
-    again = f" `envkit create {result.spec}` makes it again." if result.spec else ""
+        return [f"Removed {result.removed}. {count}: `envkit restore {word}` makes it again."]
+    place = f" --prefix {path}" if is_away else ""
+    again = f" `envkit create {result.spec}{place}` makes it again." if result.spec else ""
     return [f"Removed {result.removed}. It had no snapshot.{again}"]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,8 @@ _ALGORITHMS = {"sha256", "sha384", "sha512"}
 _CHUNK_BYTES = 1 << 20
 _BATCH = 64
 """Files per task of the pool: most are small, and a task of its own for each costs more than its hash."""
+UV_TEMPORARY = re.compile(r"\.tmp[A-Za-z0-9]{6}", re.ASCII)
+"""A temporary name of uv's: those of the Rust crate tempfile."""
 
 
 class _Entry(NamedTuple):
@@ -84,15 +87,24 @@ def _check(prefix: Path, look: Callable[[str, list[_Entry]], _Answer]) -> Conten
 
 
 def _oddities(prefix: Path) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """What pip leaves when it is cut off, and projects that are there twice."""
+    """What pip and uv leave when they are cut off, and projects that are there twice."""
     site = site_packages(prefix)
     if site is None:
         return (), ()
     folders: dict[str, list[str]] = {}
     for name, _, folder in distributions(prefix):
         folders.setdefault(name, []).append(folder.name)
-    leftovers = tuple(sorted(shown(name) for name in os.listdir(site) if name.startswith("~")))  # noqa: PTH208 - names
-    return leftovers, tuple((name, tuple(found)) for name, found in folders.items() if len(found) > 1)
+    leftovers = [shown(name) for name in os.listdir(site) if name.startswith("~")]  # noqa: PTH208 - names
+    leftovers += [shown(os.path.relpath(path, site)) for path in _half_copied(os.fspath(site))]
+    return tuple(sorted(leftovers)), tuple((name, tuple(found)) for name, found in folders.items() if len(found) > 1)
+
+
+def _half_copied(site: str) -> Iterator[str]:
+    """Files that a killed uv was about to copy: beside their target (uv 0.13.9, where it cannot link)."""
+    for folder, _, names in os.walk(site):
+        for name in names:
+            if name.startswith(".tmp") and UV_TEMPORARY.fullmatch(name):
+                yield f"{folder}/{name}"
 
 
 def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:

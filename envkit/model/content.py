@@ -50,7 +50,8 @@ class ContentReport:
         files_checked: how many were compared by their hash or size.
         bytes_checked: how much of them was read.
         findings: by path.
-        leftovers: names in site-packages that begin with ``~``: pip renames to them and was cut off.
+        leftovers: paths in site-packages: what begins with ``~`` (pip renames to that, and was cut off), and temporary
+            files of uv.
         duplicates: by project, its dist-info folders where there is more than one.
     """
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
+from envkit.errors import UPDATE
 from envkit.model.texts import hiding_character
 from envkit.model.yamltext import RawNumber
 
@@ -114,7 +115,7 @@ class Fields:
                 "schema",
                 f"the file has schema {value}, this envkit reads up to {newest}.",
                 why="It was written for a newer envkit.",
-                hint="Update envkit.",
+                hint=UPDATE,
             )
         return value
 

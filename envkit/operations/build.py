@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import secrets
+import shlex
 from typing import TYPE_CHECKING
 
 from envkit import __version__, fs
@@ -19,6 +21,8 @@ from envkit.operations.environments import write_record
 from envkit.operations.own_files import write_own_files
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.progress import Progress
     from envkit.operations.journal import Journal
     from envkit.operations.plan import Plan, Seconds
@@ -47,7 +51,7 @@ def build(
     pending = _begin(plan, is_replacement=replaced is not None)
     try:
         if replaced is not None:
-            plan.prefix.rename(pending.old)
+            _move_aside(plan.prefix, pending.old)
             fs.sync_folder(plan.prefix.parent)
         environment = _fill(plan, pending, progress, seconds)
         if replaced is None:
@@ -56,6 +60,21 @@ def build(
         put_back(pending, progress)
         raise
     return environment, pending
+
+
+def _move_aside(prefix: Path, old: Path) -> None:
+    try:
+        prefix.rename(old)
+    except OSError as error:
+        if error.errno not in {errno.EBUSY, errno.EXDEV}:
+            raise
+        word = shlex.quote(str(prefix))
+        raise StorageError(
+            f"{prefix} cannot be moved aside while the new environment is made.",
+            why="It is a mount point, or in use by the system.",
+            hint=f"Remove it and make it anew in the same place: `envkit remove {word}`, then create or restore with "
+            f"--prefix {word}.",
+        ) from error
 
 
 def _begin(plan: Plan, *, is_replacement: bool) -> Journal:

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import InvalidFileError
 from envkit.installers.content import check_content
 from envkit.installers.installed import site_packages
 from envkit.model.report import FILES, LayerResult
@@ -73,13 +72,8 @@ def check_environment(environment: Environment, lock: Lock, platform: str) -> Co
     """Compare an environment's packages with its lock, and every file with what its package says.
 
     Raises:
-        InvalidFileError: the lock holds nothing for this platform.
         OSError: the folder of packages cannot be listed.
     """
-    if platform not in lock.platforms:
-        raise InvalidFileError(
-            str(environment.envkit_dir / "lock.yaml"), f"the environment's own lock holds nothing for {platform}."
-        )
     report = check_content(environment.prefix)
     drift = drift_of(environment.prefix, lock, platform)
     return ContentCheck(report, drift, environments_sharing(environment.prefix, report.findings))

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit import paths
 from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, VerificationFailedError
 from envkit.fs import flush
 from envkit.model.additions import without_added
@@ -18,7 +17,8 @@ from envkit.operations.fit import check_fit
 from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import drift_of, own_lock
+from envkit.operations.own_files import drift_text, own_lock
+from envkit.operations.places import other_place
 from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
 from envkit.operations.recovery import recover, undo
 from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
@@ -114,7 +114,7 @@ def make(
     check_backend(lock, options)
     check_place(prefix)
     if journal.read(prefix) is None:
-        there = _already_there(name, prefix, lock, options, platform)
+        there = _already_there(prefix, lock, options, platform)
         if there is not None:
             sweep(prefix)
             return CreateResult(there, created=False, verification=None, seconds=seconds)
@@ -140,7 +140,7 @@ def make(
             is_going=options.replace,
         )
         check_place(prefix)
-        there = _already_there(name, prefix, lock, options, platform)
+        there = _already_there(prefix, lock, options, platform)
         if there is not None:
             return CreateResult(there, created=False, verification=None, seconds=seconds)
         return _build_and_verify(plan, progress, seconds)
@@ -160,7 +160,7 @@ def check_platform(lock: Lock, platform: str) -> None:
         )
 
 
-def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, platform: str) -> Environment | None:
+def _already_there(prefix: Path, lock: Lock, options: CreateOptions, platform: str) -> Environment | None:
     """The same environment, if it is at that place; None when the place is free or will be made free.
 
     Raises:
@@ -172,19 +172,19 @@ def _already_there(name: str, prefix: Path, lock: Lock, options: CreateOptions, 
     what, why = f"that is {found.state}", found.problem
     if found.state == "complete":
         if found.lock_sha256 == lock.digest(platform) or _same_files(own_lock(found), lock, platform):
-            lost = [item for item in drift_of(prefix, lock, platform) if item.locked is not None]
+            lost = drift_text(prefix, lock, platform, with_added=False)
             if not lost and _same_toolkit(found, options):
                 return found
             what = "with another toolkit"
             if lost:
                 what = "that no longer holds what its lock says"
-                why = ", ".join(map(str, lost[:5]))
+                why = lost
         else:
             what = "made from another lock"
     raise ExistsError(
         f"There is an environment {what} at {prefix}.",
         why=why or f"It was made from {found.spec} on {found.created_at}.",
-        hint=f"Keep both with --name {_free_name(name)}, or replace it with --replace.",
+        hint=f"Keep both with {other_place(prefix)}, or replace it with --replace.",
     )
 
 
@@ -203,13 +203,6 @@ def _same_toolkit(found: Environment, options: CreateOptions) -> bool:
     if asked is None or found.toolkit is None:
         return asked is None and found.toolkit is None
     return asked.path == found.toolkit.path or options.toolkit in {found.toolkit.release, found.toolkit.version}
-
-
-def _free_name(name: str) -> str:
-    number = 2
-    while (paths.envs_dir() / f"{name}_{number}").exists():
-        number += 1
-    return f"{name}_{number}"
 
 
 def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> CreateResult:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from envkit import paths
 from envkit.activation import hook_states
-from envkit.errors import EnvkitError, InvalidFileError
+from envkit.errors import UPDATE, EnvkitError, InvalidFileError
+from envkit.installers.guard import PIP_SETTINGS, constraints_of, guard_state
 from envkit.model.finding import Finding
 from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
-from envkit.operations.environments import word_for
-from envkit.operations.own_files import own_lock
+from envkit.operations.environments import registered_prefixes, word_for
+from envkit.operations.own_files import lock_for, own_lock
+from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
     from envkit.operations.content import ContentCheck
-    from envkit.owner import Liveness
 
 _ASIDE = re.compile(r"\..+\.envkit-(?:old|gone)-[0-9a-f]{8}")
 """Folders that are moved aside while an environment is replaced or removed."""
@@ -54,7 +55,12 @@ def of_state(environment: Environment) -> list[Finding]:
 
 def _incomplete(environment: Environment) -> Finding:
     evidence = (str(environment.prefix), str(journal.journal_path(environment.prefix)))
-    liveness = _liveness(environment)
+    try:
+        pending = journal.read(environment.prefix)
+    except InvalidFileError as error:
+        message = f"{environment.name} is incomplete: a newer envkit is, or was, at work on it."
+        return Finding("environment-in-work", "warning", message, why=error.message, fix=(UPDATE,), evidence=evidence)
+    liveness = "dead" if pending is None else pending.owner.liveness()
     if liveness != "dead":
         is_sure = liveness == "alive"
         return Finding(
@@ -78,26 +84,24 @@ def _incomplete(environment: Environment) -> Finding:
     )
 
 
-def _liveness(environment: Environment) -> Liveness:
-    try:
-        pending = journal.read(environment.prefix)
-    except InvalidFileError:  # a newer envkit's: the problem tells it
-        return "unsure"
-    return "dead" if pending is None else pending.owner.liveness()
-
-
 def of_contents(environment: Environment) -> list[Finding]:
     """Whether the packages are what the lock says, and the files what the packages say."""
     try:
-        check = check_environment(environment, own_lock(environment), current_platform())
+        platform = current_platform()
+        check = check_environment(environment, lock_for(environment, platform), platform)
     except EnvkitError as error:
+        again, place = f"envkit restore {word_for(environment)} --replace", place_options(environment.prefix)
+        ways = (
+            f"Make it again from its newest snapshot: `{again}`.",
+            f"Without a snapshot: `envkit create SPEC {place} --replace`.",
+        )
         return [
             Finding(
                 "lock-unreadable",
                 "error",
                 f"What belongs into {environment.name} cannot be told.",
                 why=error.message,
-                fix=(f"Make it again from a snapshot: `envkit restore {word_for(environment)} --replace`.",),
+                fix=(UPDATE,) if error.hint == UPDATE else ways,
             )
         ]
     except OSError:
@@ -157,8 +161,9 @@ def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding
         yield Finding(
             "pip-leftovers",
             "warning",
-            f"pip was cut off in {environment.name} and left folders behind.",
-            why="pip renames what it uninstalls to a name with `~`. Python does not import it; it takes space.",
+            f"pip or uv was cut off in {environment.name} and left something behind.",
+            why="pip renames what it uninstalls to a name with `~`, uv copies to `.tmp...` first. Python imports none "
+            "of that; it takes space.",
             fix=("Delete these entries of site-packages.",),
             evidence=check.files.leftovers,
         )
@@ -185,16 +190,33 @@ def of_hooks(environment: Environment) -> list[Finding]:
     return found
 
 
+def of_guard(environment: Environment) -> list[Finding]:
+    """Whether what keeps pip and uv from the locked versions is still there."""
+    if not environment.guard:
+        return []
+    try:
+        packages = lock_for(environment, current_platform()).platforms[current_platform()].packages
+        state = guard_state(environment.prefix, packages)
+    except (EnvkitError, OSError):  # the lock is told elsewhere
+        return []
+    if state == "current":
+        return []
+    return [
+        Finding(
+            "guard-missing",
+            "warning",
+            f"The guard of {environment.name} is {'gone' if state == 'missing' else 'not what envkit has made'}.",
+            why="pip or uv may change locked versions in it.",
+            fix=(f"`envkit hooks install {word_for(environment)}`",),
+            evidence=(str(environment.prefix / PIP_SETTINGS), str(constraints_of(environment.prefix))),
+        )
+    ]
+
+
 def leftovers_of_envkit() -> list[Finding]:
     """Folders of replaced and removed environments that no journal leads to any more."""
-    home = paths.envs_dir()
-    try:
-        names = sorted(os.listdir(home))  # noqa: PTH208 - names
-    except OSError:
-        return []
-    prefixes = [home / name for name in map(journal.prefix_of, names) if name is not None]
-    awaited = {folder for prefix in prefixes for folder in _awaited(prefix)}
-    folders = [str(home / name) for name in names if _ASIDE.fullmatch(name) and home / name not in awaited]
+    homes = dict.fromkeys([paths.envs_dir(), *(prefix.parent for prefix in registered_prefixes())])
+    folders = [str(folder) for home in homes for folder in _forgotten(home)]
     if not folders:
         return []
     return [
@@ -207,6 +229,16 @@ def leftovers_of_envkit() -> list[Finding]:
             evidence=tuple(folders),
         )
     ]
+
+
+def _forgotten(home: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(home))  # noqa: PTH208 - names
+    except OSError:
+        return []
+    prefixes = [home / name for name in map(journal.prefix_of, names) if name is not None]
+    awaited = {folder for prefix in prefixes for folder in _awaited(prefix)}
+    return [home / name for name in names if _ASIDE.fullmatch(name) and home / name not in awaited]
 
 
 def _awaited(prefix: Path) -> tuple[Path, ...]:

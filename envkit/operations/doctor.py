@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from envkit.errors import VerificationFailedError
 from envkit.installers.installed import installed_packages
 from envkit.model.finding import SEVERITIES, Finding
-from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_hooks, of_state
-from envkit.operations.environments import all_environments, find_environment
+from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_state
+from envkit.operations.environments import all_environments, find_environment, word_for
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     findings = of_state(environment)
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
-        findings += [*of_contents(environment), *of_hooks(environment)]
+        findings += [*of_contents(environment), *of_hooks(environment), *of_guard(environment)]
     return _result(environment, findings, 1)
 
 
@@ -122,5 +122,5 @@ def _unlisted(environment: Environment, error: OSError) -> Finding:
         "error",
         f"The packages of {environment.name} cannot be listed.",
         why=str(error),
-        fix=(f"Make it again: `envkit restore {environment.name} --replace`.",),
+        fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
     )

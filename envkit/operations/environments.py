@@ -17,6 +17,7 @@ from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, No
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
+from envkit.operations.places import place_options
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def read_environment(prefix: Path) -> Environment | None:
     try:
         pending = journal.read(prefix)
     except (InvalidFileError, BusyError) as error:
-        return unreadable(prefix, "incomplete", error.message)
+        return unreadable(prefix, "incomplete", f"{error.message} {error.hint or ''}".strip())
     if pending is None or not has_begun(pending):
         return _recorded(prefix)
     found = _recorded(prefix) if pending.operation in {"add", "damaged"} else None
@@ -155,7 +156,8 @@ def usable_environment(env: str, progress: Progress | None = None) -> Environmen
         hint="Wait until that is done, or run the `envkit create` that was to make it again; "
         f"`envkit remove {word_for(environment)}` takes it away."
         if environment.state == "incomplete"
-        else f"Make it again: `envkit restore {word_for(environment)} --replace`, or `envkit create SPEC --replace`.",
+        else f"Make it again: `envkit restore {word_for(environment)} --replace`, or "
+        f"`envkit create SPEC {place_options(environment.prefix)} --replace`.",
     )
 
 

@@ -35,7 +35,7 @@ def prefix_lock(
     progress: Progress,
     *,
     timeout_s: float = LOCK_TIMEOUT_S,
-    break_lock: bool = False,
+    break_lock: bool | None = None,
     is_needed: bool = True,
 ) -> Iterator[None]:
     """Hold the lock of ``prefix`` while the block runs; a longer wait tells whom it waits for.
@@ -48,7 +48,8 @@ def prefix_lock(
         operation: the command's name, for those who wait.
         progress: told whom is waited for.
         timeout_s: how long.
-        break_lock: whether a lock that another machine holds, or has left, is taken away from it.
+        break_lock: whether a lock that another machine holds, or has left, is taken away from it; None for a command
+            that cannot be asked to.
         is_needed: whether the block changes so much that it must not run where no lock can be made.
 
     Raises:
@@ -99,7 +100,7 @@ class _Wait:
     holder: Path
     progress: Progress
     timeout_s: float
-    break_lock: bool
+    break_lock: bool | None
 
     @contextlib.contextmanager
     def locked(self, path: Path) -> Iterator[None]:
@@ -118,14 +119,15 @@ class _Wait:
             try:
                 lock.acquire(timeout=max(0.0, timeout_s - _TELL_AFTER_S))
             except filelock.Timeout:
-                raise self._busy() from None
+                raise self._busy(path) from None
         try:
             yield
         finally:
             lock.release()
 
-    def _busy(self) -> BusyError:
-        died = " If that machine has died: --break-lock." if _holder_is_elsewhere(self.holder) else ""
+    def _busy(self, path: Path) -> BusyError:
+        way = f"delete {path}" if self.break_lock is None else "--break-lock"
+        died = f" If that machine has died: {way}." if _holder_is_elsewhere(self.holder) else ""
         return BusyError(
             f"{self.prefix.name} is in use by {_holder(self.holder)}.",
             why=f"It did not become free within {self.timeout_s:g} s.",

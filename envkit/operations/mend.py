@@ -19,6 +19,7 @@ from envkit.installers.uv import uv_cache_dir
 from envkit.installers.uv_cache import heal_archives
 from envkit.operations.content import environments_sharing, lines_of
 from envkit.operations.environments import read_environment
+from envkit.operations.places import other_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +161,7 @@ def refuse_changed_files(name: str, prefix: Path) -> None:
         raise ExistsError(
             f"{name} no longer holds what its packages say: {_told(findings)}.",
             why="Files in it were changed or deleted since it was made.",
-            hint="Make it again with --replace, or a second one with --name N.",
+            hint=f"Make it again with --replace, or a second one with {other_place(prefix)}.",
         )
 
 

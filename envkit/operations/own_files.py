@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from envkit import fs, resources
 from envkit.activation import GUARD_NAME
-from envkit.errors import InvalidFileError
+from envkit.errors import UPDATE, InvalidFileError
 from envkit.installers.guard import PIP_SETTINGS, install_guard, is_own_pip_settings
 from envkit.installers.installed import installed_packages
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
+from envkit.operations.environments import word_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
 
+_TOLD = 5
 _HOOKS = ("sh", "fish", "csh", "ps1", "bat")
 OWN_FILES = {
     "pyvenv.cfg",
@@ -87,16 +89,46 @@ def own_lock(environment: Environment) -> Lock:
         InvalidFileError: it is missing or damaged.
     """
     path = environment.envkit_dir / "lock.yaml"
+    again = f"`envkit restore {word_for(environment)} --replace` makes it again from its newest snapshot."
     try:
         if path.exists() and not path.is_file():
             raise IsADirectoryError(path)
         return parse_lock(path.read_text(encoding="utf-8"), str(path))
+    except InvalidFileError as error:
+        if error.hint != UPDATE:
+            error.hint = again
+        raise
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFileError(
-            str(path),
-            "the environment's own lock cannot be read.",
-            hint=f"`envkit restore {environment.name}@SNAPSHOT --replace` makes it again from a snapshot.",
-        ) from error
+        raise InvalidFileError(str(path), "the environment's own lock cannot be read.", hint=again) from error
+
+
+def lock_for(environment: Environment, platform: str) -> Lock:
+    """The environment's own lock, which holds something for ``platform``.
+
+    Raises:
+        InvalidFileError: it is missing or damaged, or holds nothing for it.
+    """
+    lock = own_lock(environment)
+    if platform in lock.platforms:
+        return lock
+    raise InvalidFileError(
+        str(environment.envkit_dir / "lock.yaml"),
+        f"the environment's own lock holds nothing for {platform}.",
+        hint=f"`envkit restore {word_for(environment)} --replace` makes it again from its newest snapshot.",
+    )
+
+
+def drift_text(prefix: Path, lock: Lock, platform: str, *, with_added: bool) -> str | None:
+    """The first packages that are not as locked, for an error; None when there are none.
+
+    Args:
+        prefix: the environment's folder.
+        lock: its lock.
+        platform: conda's name of this platform.
+        with_added: whether those count that were installed beside the locked ones.
+    """
+    drift = [item for item in drift_of(prefix, lock, platform) if with_added or item.locked is not None]
+    return ", ".join(map(str, drift[:_TOLD])) or None
 
 
 def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:

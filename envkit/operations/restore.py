@@ -14,13 +14,15 @@ from envkit.operations.environments import (
     EnvironmentStateError,
     find_environment,
     is_path,
+    prefix_at,
     prefix_from,
     put_back,
     read_environment,
     word_for,
 )
 from envkit.operations.mend import refuse_changed_files
-from envkit.operations.own_files import drift_of, own_lock
+from envkit.operations.own_files import drift_text, lock_for
+from envkit.operations.places import other_place, place_options
 from envkit.operations.plan import Seconds, name_and_prefix
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
 from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
@@ -73,7 +75,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     """
     seconds = Seconds()
     progress.step("lock")
-    origin = _origin(what, progress)
+    origin = _origin(what, progress, is_replaced=options.replace)
     platform = current_platform()
     check_platform(origin.lock, platform)
     _tell_drift(origin, progress)
@@ -95,7 +97,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     return result
 
 
-def _origin(what: str, progress: Progress) -> _Origin:
+def _origin(what: str, progress: Progress, *, is_replaced: bool) -> _Origin:
     path = prefix_from(what)
     if what.endswith((".yaml", ".yml")) or (is_path(what) and path.exists() and not path.is_dir()):
         found = read_spec_or_lock(path, what)
@@ -109,12 +111,20 @@ def _origin(what: str, progress: Progress) -> _Origin:
     except NotFoundError:
         env, at, snapshot_id = what.rpartition("@")
         if at and env and not is_path(snapshot_id):
-            return _of_snapshot(find_snapshot(env, snapshot_id))
-        return _of_snapshot(find_snapshot(what))
-    return _of_environment(environment, progress)
+            return replace(_of_snapshot(find_snapshot(env, snapshot_id)), prefix=_place_of(env))
+        return replace(_of_snapshot(find_snapshot(what)), prefix=_place_of(what))
+    return _of_environment(environment, progress, is_replaced=is_replaced)
 
 
-def _of_environment(environment: Environment, progress: Progress) -> _Origin:
+def _place_of(env: str) -> Path | None:
+    """Where an environment that is restored from a snapshot stands, or is to stand; None for envkit's own folder."""
+    try:
+        return find_environment(env).prefix
+    except NotFoundError:
+        return prefix_at(env) if is_path(env) else None
+
+
+def _of_environment(environment: Environment, progress: Progress, *, is_replaced: bool) -> _Origin:
     """An environment's own lock, of a broken one too; where that is lost, its newest snapshot."""
     if environment.state == "incomplete":
         with contextlib.suppress(InvalidFileError):  # --replace needs nothing but its lock
@@ -122,19 +132,23 @@ def _of_environment(environment: Environment, progress: Progress) -> _Origin:
         environment = read_environment(environment.prefix) or environment
     prefix = environment.prefix
     try:
-        lock, guard = own_lock(environment), environment.guard is not False
+        lock, guard = lock_for(environment, current_platform()), environment.guard is not False
         return _Origin(lock, environment.name, prefix, is_there=True, python=environment.python, guard=guard)
-    except InvalidFileError:
-        if environment.state == "complete":
+    except InvalidFileError as error:
+        if environment.state == "complete" and not is_replaced:
             raise
+        lost = error
     try:
-        return replace(_of_snapshot(find_snapshot(str(prefix))), prefix=prefix)
+        snapshot = find_snapshot(str(prefix))
     except NotFoundError as error:
         raise EnvironmentStateError(
-            f"{environment.name} is {environment.state}, and there is nothing to restore it from.",
-            why=f"{environment.problem} It has no lock of its own, and no snapshot was ever taken.",
-            hint=f"Make it again with `envkit create SPEC --replace`, or `envkit remove {word_for(environment)}`.",
+            f"{environment.name} has lost its own lock, and there is nothing to restore it from.",
+            why=f"{environment.problem or lost.message} No snapshot was ever taken.",
+            hint=f"Make it again with `envkit create SPEC {place_options(prefix)} --replace`, or "
+            f"`envkit remove {word_for(environment)}`.",
         ) from error
+    progress.note(f"{lost.message} Its newest snapshot is taken, {snapshot.id}.")
+    return replace(_of_snapshot(snapshot), prefix=prefix)
 
 
 def _of_snapshot(snapshot: Snapshot) -> _Origin:
@@ -155,13 +169,12 @@ def _tell_drift(origin: _Origin, progress: Progress) -> None:
 
 def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:
     """An environment that no longer holds what its lock says is not "already there"."""
-    drift = drift_of(prefix, lock, platform)
-    if drift:
-        told = ", ".join(map(str, drift[:5]))
+    told = drift_text(prefix, lock, platform, with_added=True)
+    if told is not None:
         raise ExistsError(
             f"{name} no longer holds what its lock says: {told}.",
             why="Something was installed or removed in it since.",
-            hint="Make it again with --replace, or a second one with --name N.",
+            hint=f"Make it again with --replace, or a second one with {other_place(prefix)}.",
         )
     refuse_changed_files(name, prefix)
 

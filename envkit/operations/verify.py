@@ -16,9 +16,16 @@ from envkit.errors import (
 from envkit.model.report import FILES, LAYERS, LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
 from envkit.operations.content import files_layer
-from envkit.operations.environments import find_environment, is_under_way, put_back, usable_environment, write_record
+from envkit.operations.environments import (
+    find_environment,
+    is_under_way,
+    put_back,
+    usable_environment,
+    word_for,
+    write_record,
+)
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.own_files import own_lock
+from envkit.operations.own_files import lock_for
 from envkit.operations.snapshot import take_snapshot
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
@@ -51,12 +58,12 @@ class VerifyResult:
     @property
     def error(self) -> EnvkitError | None:
         """The failure that the command ends with; None for verified and for a passed level import."""
-        name, reason = self.environment.name, self.report.reason
+        name, word, reason = self.environment.name, word_for(self.environment), self.report.reason
         if self.report.failed and self.report.telling is not None:
             return VerificationFailedError(
                 f"{name} is broken: layer {self.report.telling.layer} failed.",
                 why=reason,
-                hint=f"`envkit info {name}` shows what is installed; `envkit restore {name} --replace` makes it again.",
+                hint=f"`envkit info {word}` shows what is installed; `envkit restore {word} --replace` makes it again.",
             )
         if self.report.not_verifiable:
             return NotVerifiableError(
@@ -97,8 +104,8 @@ def verify(env: str, *, level: Level, progress: Progress, lock_timeout_s: float 
 def verify_environment(environment: Environment, *, level: Level, progress: Progress) -> VerifyResult:
     """Verify an environment; a success at level device or full is written down and snapshotted."""
     progress.step(f"verify {environment.name} (level {level})")
-    lock = own_lock(environment)
     platform = current_platform()
+    lock = lock_for(environment, platform)
     smi = query_gpus()
     expectation = Expectation(_versions(lock, platform), environment.build_cuda, smi=smi)
     wanted = LAYERS_OF_LEVEL[level]

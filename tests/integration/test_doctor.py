@@ -162,6 +162,34 @@ def test_a_creation_that_was_cut_off_or_is_under_way(envkit, prefix):
     assert found(envkit("doctor", "--json"))["environment-in-work"]["severity"] == "note"
 
 
+@pytest.mark.parametrize("what", ["pip.conf", "another pip.conf", "constraints", "hook", "no guard"])
+def test_a_guard_that_is_gone_or_changed(envkit, project, prefix, what):
+    if what == "no guard":
+        assert envkit("create", project.spec, "--no-verify", "--replace", "--no-guard").code == 0
+        assert not (prefix / "pip.conf").exists()
+        assert found(envkit("doctor", NAME, "--json")) == {}
+        return
+    file = {
+        "constraints": prefix / ".envkit/constraints.txt",
+        "hook": prefix / "etc/conda/activate.d/envkit-guard.sh",
+    }.get(what, prefix / "pip.conf")
+    file.unlink()
+    if what == "another pip.conf":
+        file.write_text("[install]\nno-deps = true\n")
+    finding = found(envkit("doctor", NAME, "--json"))["guard-missing"]
+    assert finding["severity"] == "warning"
+    assert finding["evidence"] == [str(file)]
+    assert finding["fix"] == [f"`envkit hooks install {NAME}`"]
+
+
+def test_old_folders_beside_an_environment_at_a_place_of_its_own(envkit, project, tmp_path):
+    place = tmp_path / "work" / "u"
+    assert envkit("create", project.spec, "--no-verify", "--prefix", place).code == 0
+    aside = place.with_name(".u.envkit-old-0123abcd")
+    aside.mkdir()
+    assert found(envkit("doctor", "--json"))["old-folders"]["evidence"] == [str(aside)]
+
+
 def test_old_folders_that_nobody_waits_for(envkit, prefix):
     aside = prefix.with_name(f".{NAME}.envkit-old-0123abcd")
     aside.mkdir()
@@ -228,7 +256,7 @@ def test_the_page_lists_every_finding():
     root = Path(__file__).parents[2]
     code = "".join(path.read_text() for path in (root / "envkit" / "operations").glob("d*.py"))
     page = (root / "docs" / "doctor.md").read_text()
-    ids = set(re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|old)-[a-z-]+)"', code))
+    ids = set(re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|guard|old)-[a-z-]+)"', code))
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:
         assert f"| `{name}` |" in page, name

@@ -105,7 +105,7 @@ def test_a_broken_environment_without_lock_and_snapshot_says_what_is_left_to_do(
     done = envkit("restore", NAME, "--replace")
     assert done.code == 6
     assert "nothing to restore it from" in done.err
-    assert "envkit create SPEC --replace" in done.err
+    assert f"envkit create SPEC --name {NAME} --replace" in done.err
     assert made.is_dir()
 
 

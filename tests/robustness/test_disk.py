@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -273,3 +275,20 @@ def test_a_snapshot_that_finds_no_room_is_told_and_leaves_nothing(world, full_fr
         _is_told_full(done)
     assert world.strays(place) == []
     assert world.envkit("verify", place.env, "--json").json["snapshot"]
+
+
+def test_replacing_an_environment_on_a_mount_point_says_the_way_that_works(world):
+    place = world.place("prefix")
+    place.prefix.mkdir(parents=True)
+    with small_disk(place.prefix) as disk:
+        if disk is None:
+            pytest.skip("needs root and unshare to mount a file system")
+        assert _on(disk, world, *world.create(world.old, place, "--no-verify")).code == 0
+        refused = _on(disk, world, *world.create(world.new, place, "--no-verify", "--replace"))
+        assert refused.code == 12, refused.told
+        remove = re.search(r"`envkit ([^`]+)`", refused.json["error"]["hint"])[1]
+        assert _works(disk, world, place.prefix) == OLD
+        assert _on(disk, world, *shlex.split(remove), "--yes").code == 0
+        done = _on(disk, world, *world.create(world.new, place, "--no-verify"))
+        assert done.code == 0, done.told
+        assert _works(disk, world, place.prefix) == NEW

@@ -167,14 +167,16 @@ def test_names_that_are_no_utf_8_are_read_and_shown_with_escapes(tmp_path):
     assert finding.to_json()["path"] == f"{SITE}/odd/\\xff.py"
 
 
-def test_leftovers_of_pip_and_projects_that_are_there_twice(tmp_path):
+def test_leftovers_of_pip_and_uv_and_projects_that_are_there_twice(tmp_path):
     install(tmp_path, "torch", {"torch/a.py": b"a"})
     install(tmp_path, "torch", {"torch/b.py": b"b"}, version="2.0")
     site = tmp_path / SITE
     (site / "~orch").mkdir()
     (site / "~orch-0.9.dist-info").mkdir()
+    for name in (".tmpIH1DF2", "torch/.tmp2CwgJp", "torch/.tmp-mine", "torch/.tmpIH1DF2.txt"):
+        (site / name).write_bytes(b"")
     report = check_content(tmp_path)
-    assert report.leftovers == ("~orch", "~orch-0.9.dist-info")
+    assert report.leftovers == (".tmpIH1DF2", "torch/.tmp2CwgJp", "~orch", "~orch-0.9.dist-info")
     assert report.duplicates == (("torch", ("torch-1.0.dist-info", "torch-2.0.dist-info")),)
 
 

@@ -86,3 +86,17 @@ def test_other_prefixes_and_damaged_notes_of_holders(holder, tmp_path):
         prefix_lock(tmp_path / "env", "create", Notes(), timeout_s=0.2),
     ):
         pass
+
+
+@pytest.mark.parametrize(("break_lock", "way"), [(None, "delete "), (False, "--break-lock")])
+def test_a_command_that_cannot_break_a_lock_names_its_file(holder, tmp_path, break_lock, way):
+    holder(tmp_path / "env", 60)
+    note = next(paths.locks_dir().glob("env-*.json"))
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"host": "elsewhere"}))
+    with (
+        pytest.raises(BusyError) as caught,
+        prefix_lock(tmp_path / "env", "verify", Notes(), timeout_s=0.2, break_lock=break_lock),
+    ):
+        pass
+    assert f"If that machine has died: {way}" in caught.value.hint
+    assert (str(note.with_suffix(".lock")) in caught.value.hint) == (break_lock is None)
