@@ -82,14 +82,21 @@ def guard_state(prefix: Path, packages: Iterable[LockedPackage]) -> GuardState:
     ``missing``: one of them is not there; ``stale``: one is another. Settings of pip count as long as the guard's own
     stand first in them, or the same constraint is named in them.
     """
+    changed = changed_guard_files(prefix, packages)
+    if not changed:
+        return "current"
+    return "stale" if all(path.is_file() for path in changed) else "missing"
+
+
+def changed_guard_files(prefix: Path, packages: Iterable[LockedPackage]) -> tuple[Path, ...]:
+    """The files of the guard that are gone, or do not do what ``install_guard`` has made them for."""
     constraints = constraints_of(prefix)
     wanted = {path: text.encode() for path, text in _constraints(prefix, packages).items()}
     wanted |= guard_hooks(prefix, slot="VENV", constraints=constraints, entry=constraint_entry(constraints))
     settings = _read(prefix / PIP_SETTINGS)
-    found = {path: _read(path) for path in wanted}
-    if settings is None or None in found.values():
-        return "missing"
-    return "current" if found == wanted and _holds_for_pip(prefix, settings) else "stale"
+    holds = settings is not None and _holds_for_pip(prefix, settings)
+    changed = [path for path, text in wanted.items() if _read(path) != text]
+    return tuple(changed if holds else [prefix / PIP_SETTINGS, *changed])
 
 
 def is_own_pip_settings(prefix: Path) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shlex
 import shutil
 from pathlib import Path, PurePosixPath
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import InvalidFileError
+from envkit.installers.content import UV_TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -31,8 +31,6 @@ _LISTS = (
 )
 """The files of envkit's own that an addition writes again."""
 _KEYS = ("new", "folders", "places", "moved", "leftovers")
-_OF_UV = re.compile(r"\.tmp[A-Za-z0-9]{6}", re.ASCII)
-"""What uv puts a file into that is to replace another one, in the folder of that (0.13.9)."""
 _OF_PIP = "~-.=%0123456789"
 """pip moves a folder that it removes to its name with the first letters replaced by these, and begun with ``~``."""
 
@@ -195,7 +193,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _leftovers(prefix: Path, places: Collection[str], moved: Collection[str]) -> set[str]:
     """What uv and pip leave when they are cut off: in folders that files come to, and beside folders that go."""
-    of_uv = {f"{place}/{name}" for place in places for name in _names(prefix / place) if _OF_UV.fullmatch(name)}
+    of_uv = {f"{place}/{name}" for place in places for name in _names(prefix / place) if UV_TEMPORARY.fullmatch(name)}
     of_pip = set()
     for folder in map(PurePosixPath, moved):
         for name in _names(prefix / folder.parent):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from envkit import paths
 from envkit.activation import hook_states
 from envkit.errors import UPDATE, EnvkitError, InvalidFileError
-from envkit.installers.guard import PIP_SETTINGS, constraints_of, guard_state
+from envkit.installers.guard import changed_guard_files
 from envkit.model.finding import Finding
 from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
@@ -196,19 +196,19 @@ def of_guard(environment: Environment) -> list[Finding]:
         return []
     try:
         packages = lock_for(environment, current_platform()).platforms[current_platform()].packages
-        state = guard_state(environment.prefix, packages)
+        changed = changed_guard_files(environment.prefix, packages)
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
-    if state == "current":
+    if not changed:
         return []
     return [
         Finding(
             "guard-missing",
             "warning",
-            f"The guard of {environment.name} is {'gone' if state == 'missing' else 'not what envkit has made'}.",
+            f"The guard of {environment.name} is gone, or was changed.",
             why="pip or uv may change locked versions in it.",
             fix=(f"`envkit hooks install {word_for(environment)}`",),
-            evidence=(str(environment.prefix / PIP_SETTINGS), str(constraints_of(environment.prefix))),
+            evidence=tuple(map(str, changed)),
         )
     ]
 
