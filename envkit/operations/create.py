@@ -21,6 +21,7 @@ from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
 from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
 from envkit.operations.recovery import recover, undo
+from envkit.operations.remove import tell_users
 from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
 from envkit.operations.toolkits import toolkit_for
 from envkit.operations.trust import check_sources
@@ -207,6 +208,8 @@ def _same_toolkit(found: Environment, options: CreateOptions) -> bool:
 
 def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> CreateResult:
     replaced = read_environment(plan.prefix)
+    if replaced is not None:
+        tell_users(plan.prefix, progress)
     environment, pending = build(plan, progress, seconds, replaced=replaced)
     with _replacement(pending if replaced is not None else None, progress):
         verification = None

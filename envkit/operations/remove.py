@@ -81,9 +81,8 @@ def remove(
         before = read_environment(prefix)
         with _alone():
             ours = recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
-        if (
-            ours is not None and before is not None and read_environment(prefix) is None
-        ):  # what a creation or a removal had left is gone
+        is_gone = before is not None and read_environment(prefix) is None
+        if ours is not None and is_gone:  # what a creation or a removal had left
             forget(prefix)
             return RemoveResult(prefix, _count_snapshots(env), "")
     environment, snapshots = find_environment(env), _count_snapshots(env)
@@ -123,9 +122,7 @@ def _confirm(environment: Environment, confirm: Callable[[str], bool], progress:
         progress.note(f"no package owns {path}")
     if len(foreign) > _SHOWN:
         progress.note(f"... and {len(foreign) - _SHOWN} more files that no package owns")
-    users = processes_in(prefix)
-    if users:
-        progress.note(f"in use by {', '.join(map(str, users))}")
+    users = tell_users(prefix, progress)
     with_them = f" and {len(foreign)} files of your own in it" if foreign else ""
     in_use = ", which running programs use" if users else ""
     if not confirm(f"Remove {prefix}{with_them}{in_use}?"):
@@ -134,6 +131,14 @@ def _confirm(environment: Environment, confirm: Callable[[str], bool], progress:
             why=f"It holds {len(foreign)} files that no package owns." if foreign else None,
             hint="Confirm with --yes.",
         )
+
+
+def tell_users(prefix: Path, progress: Progress) -> bool:
+    """Say which running programs use a prefix that is about to go; whether there are any."""
+    users = processes_in(prefix)
+    if users:
+        progress.note(f"in use by {', '.join(map(str, users))}")
+    return bool(users)
 
 
 def _delete(prefix: Path) -> None:

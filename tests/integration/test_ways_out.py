@@ -118,6 +118,14 @@ def test_removing_what_is_in_use_says_so(envkit, made):
         assert kept.code == 2
         assert f"in use by process {child.pid} (python -c " in kept.err
         assert "which running programs use" in kept.err
+        replaced = envkit("restore", NAME, "--replace", "--no-verify")
+        assert replaced.code == 0
+        assert f"in use by process {child.pid} (python -c " in replaced.err
+        child.communicate(b"\n")
+    with subprocess.Popen(
+        [made / "bin/python", "-c", "print(1, flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
         done = envkit("remove", NAME, "--yes")
         assert done.code == 0
         assert f"process {child.pid}" in done.err
