@@ -106,15 +106,14 @@ def flush(folder: Path, *, limit_s: float | None = None) -> None:
     import ctypes  # noqa: PLC0415 - as above
     import threading  # noqa: PLC0415 - as above
 
+    handle = os.open(folder, os.O_RDONLY)
     failed: list[int] = []
+    sync = ctypes.CDLL(None, use_errno=True).syncfs
 
     def _sync() -> None:
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            if ctypes.CDLL(None, use_errno=True).syncfs(handle) != 0:
-                failed.append(ctypes.get_errno())
-        finally:
-            os.close(handle)
+        if sync(handle) != 0:
+            failed.append(ctypes.get_errno())
+        os.close(handle)
 
     if limit_s is None:
         _sync()

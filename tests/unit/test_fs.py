@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
 import stat
+import sys
 
 import pytest
 
@@ -127,3 +130,58 @@ def test_remove_tree_leaves_the_mode_of_what_links_lead_to(tmp_path, monkeypatch
     fs.remove_tree(tmp_path / "env")
     assert len(refused) == 2
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="syncfs")
+@pytest.mark.parametrize("limit_s", [None, 30.0])
+def test_flush_tells_what_the_disk_could_not_take(tmp_path, monkeypatch, limit_s):
+    fs.flush(tmp_path, limit_s=limit_s)
+
+    class Library:
+        @staticmethod
+        def syncfs(_handle):
+            ctypes.set_errno(errno.ENOSPC)
+            return -1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_arguments, **_options: Library)
+    with pytest.raises(OSError, match="No space") as caught:
+        fs.flush(tmp_path, limit_s=limit_s)
+    assert caught.value.errno == errno.ENOSPC
+
+
+def test_write_new_is_for_the_first_alone(tmp_path):
+    fs.write_new(tmp_path / "one", b"first")
+    with pytest.raises(FileExistsError):
+        fs.write_new(tmp_path / "one", b"second")
+    assert (tmp_path / "one").read_bytes() == b"first"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".own") == ["one"]
+
+
+def test_remove_tree_tries_again_where_somebody_still_writes(tmp_path, monkeypatch):
+    """An installer that is being killed; a network file system that keeps open files under another name."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    times = []
+
+    def busy(path):
+        times.append(path)
+        if len(times) < 3:
+            raise OSError(errno.ENOTEMPTY, "Directory not empty", str(path))
+
+    monkeypatch.setattr(fs, "_remove_tree", busy)
+    monkeypatch.setattr(fs.time, "sleep", lambda _s: None)
+    fs.remove_tree(folder)
+    assert len(times) == 3
+
+
+def test_empty_folder_in_order_and_with_exceptions(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a", ".envkit", "z", "mine"):
+        (folder / name).write_text(name)
+    gone = []
+    unlink = fs.Path.unlink
+    monkeypatch.setattr(fs.Path, "unlink", lambda path: (gone.append(path.name), unlink(path)))
+    fs.empty_folder(folder, first="z", last=".envkit", but={"mine"})
+    assert gone == ["z", "a", ".envkit"]
+    assert [path.name for path in folder.iterdir()] == ["mine"]
