@@ -118,6 +118,9 @@ def begin(prefix: Path, operation: Operation, *, made_folders: tuple[Path, ...] 
         fs.write_new(journal.path, _text(journal).encode())
     except FileExistsError:
         other = read(prefix)
+        if other == journal:  # a network file system whose answer was lost has made it, and says so the second time
+            _start_heart(journal)
+            return journal
         if other is None and journal.path.exists():
             raise StorageError.cannot_write(journal.path, why="Something that is no file is in the way.") from None
         raise BusyError(

@@ -116,6 +116,20 @@ def test_a_file_system_without_hard_links(prefix, monkeypatch):
     assert names(prefix) == []
 
 
+def test_a_link_that_was_made_although_it_says_otherwise(prefix, monkeypatch):
+    """NFS: the request was repeated, since its answer was lost."""
+    link = os.link
+
+    def twice(*paths):
+        link(*paths)
+        link(*paths)
+
+    monkeypatch.setattr(os, "link", twice)
+    begun = journals.begin(prefix, "create")
+    assert journals.read(prefix) == begun
+    journals.end(begun)
+
+
 def test_the_heart_beats_until_the_end(prefix, quick):
     begun = journals.begin(prefix, "create")
     os.utime(begun.path, (1, 1))
