@@ -28,6 +28,8 @@ def doctor_lines(result: DoctorResult) -> list[str]:
     if not result.findings:
         whole = "1 environment" if result.looked_at == 1 else f"{result.looked_at} environments"
         lines.append(f"Nothing is wrong with {result.subject or whole}.")
+    if result.subject is None and result.looked_at:
+        lines.append("Files and packages were not looked at: `envkit doctor ENV` does.")
     return lines
 
 

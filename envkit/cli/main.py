@@ -82,6 +82,7 @@ def cli() -> None:
     envkit run torch213_cpu_py311 -- CMD  run a command in it
     envkit verify torch213_cpu_py311      does it still compute?
     envkit restore torch213_cpu_py311     make it again
+    envkit doctor torch213_cpu_py311      what is wrong with it
     """  # noqa: D301 - click reads a backspace character
 
 

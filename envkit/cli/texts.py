@@ -187,7 +187,7 @@ def remove_lines(result: RemoveResult) -> list[str]:
         word = path if is_away else result.removed.name
         count = "Its snapshot stays" if result.snapshots == 1 else f"Its {result.snapshots} snapshots stay"
         return [f"Removed {result.removed}. {count}: `envkit restore {word}` makes it again."]
-    place = f" --prefix {path}" if is_away else ""
+    place = f" --prefix {path}" if is_away else f" --name {result.removed.name}" if result.has_own_name else ""
     again = f" `envkit create {result.spec}{place}` makes it again." if result.spec else ""
     return [f"Removed {result.removed}. It had no snapshot.{again}"]
 

@@ -18,10 +18,10 @@ from envkit.operations.add_question import Question, check_locked, grown_lock, r
 from envkit.operations.add_undo import clear_add_folder, has_plan, write_plan
 from envkit.operations.build import put_back
 from envkit.operations.editables import project_folder
-from envkit.operations.environments import find_environment, usable_environment
+from envkit.operations.environments import EnvironmentStateError, find_environment, usable_environment, word_for
 from envkit.operations.lock import LockChange
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.own_files import own_lock, write_lists
+from envkit.operations.own_files import drift_text, own_lock, write_lists
 from envkit.operations.recovery import recover
 from envkit.operations.staging import new_stage
 from envkit.probes.host import current_platform
@@ -82,6 +82,7 @@ def add(
         break_lock: whether a change by another machine that shows no sign of life counts as cut off.
 
     Raises:
+        EnvironmentStateError: it is not whole.
         UsageError: a requirement that is none, or a folder without a project.
         InstallerMixedError: it is an environment of the installer conda.
         ResolutionError: the packages do not fit what is locked, or there are none.
@@ -100,6 +101,7 @@ def add(
         if environment.installer != "pip":
             raise InstallerMixedError(environment.name, environment.installer, "pip")
         lock = own_lock(environment)
+        _check_whole(environment, lock)
         pending = journal.begin(prefix, "add")  # while there is no plan, the environment is as good as before
         try:
             changes = _add(environment, lock, asked, pending, offline=offline, progress=progress)
@@ -109,6 +111,16 @@ def add(
                 put_back(pending, progress)
             raise
     return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
+
+
+def _check_whole(environment: Environment, lock: Lock) -> None:
+    """Add only to what is as locked: "all of it is there" would be said of the lock, not of the environment."""
+    told = drift_text(environment.prefix, lock, current_platform(), with_added=False)
+    if told is not None:
+        raise EnvironmentStateError(
+            f"{environment.name} no longer holds what its lock says: {told}.",
+            hint=f"Make it again first: `envkit restore {word_for(environment)} --replace`.",
+        )
 
 
 def _add(
@@ -142,7 +154,8 @@ def _tell_drift(environment: Environment, packages: tuple[LockedPackage, ...], p
     for item in packages:
         if item.name in installed:
             found = installed[item.name]
-            progress.note(f"{item.name} {found} was installed by hand; it becomes {item.version}, as locked now.")
+            becomes = "" if found == item.version else f"; it becomes {item.version}"
+            progress.note(f"{item.name} {found} was installed by hand{becomes}; it is locked now.")
 
 
 def _apply(

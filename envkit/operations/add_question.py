@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from envkit.operations.staging import Stage
 
 
+_COMPANIONS = {"torchaudio", "torchcodec", "torchtext", "torchvision", "xformers"}
+"""Compiled against one build of torch; with another one their operators are missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked for: requirements, and projects' folders with their extras in brackets."""
@@ -112,7 +116,23 @@ def resolve_addition(
             f"Your default index does not state the hash of {', '.join(without)}.",
             why="What is locked is checked by its hash each time it is installed.",
         )
+    _check_companions(environment, lock, found)
     return found
+
+
+def _check_companions(environment: Environment, lock: Lock, found: tuple[LockedPackage, ...]) -> None:
+    """Refuse what has to be of the same build as torch, and is not: the default index has another build of it."""
+    torch = lock.package(current_platform(), "torch")
+    version = torch.version if torch is not None else ""
+    label = version.partition("+")[2]
+    for item in found:
+        if label and item.name in _COMPANIONS and not item.version.endswith(f"+{label}"):
+            raise ResolutionError(
+                environment.name,
+                f"{item.name} {item.version} of your default index does not belong to torch {version}.",
+                why=f"It is compiled for one build of torch, and this torch is the build {label}.",
+                hint=f"Name {item.name} in a spec beside torch, with the same source, and make another environment.",
+            )
 
 
 def _told(error: ResolutionError, environment: Environment, texts: list[str]) -> EnvkitError:

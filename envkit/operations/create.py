@@ -17,7 +17,7 @@ from envkit.operations.fit import check_fit
 from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import drift_text, own_lock
+from envkit.operations.own_files import drift_of, drift_text, own_lock
 from envkit.operations.places import other_place
 from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
 from envkit.operations.recovery import recover, undo
@@ -210,6 +210,7 @@ def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> Creat
     replaced = read_environment(plan.prefix)
     if replaced is not None:
         tell_users(plan.prefix, progress)
+        _tell_dropped(plan, progress)
     environment, pending = build(plan, progress, seconds, replaced=replaced)
     with _replacement(pending if replaced is not None else None, progress):
         verification = None
@@ -226,6 +227,14 @@ def _build_and_verify(plan: Plan, progress: Progress, seconds: Seconds) -> Creat
             error.hint = f"The environment that was there before is back, as it was. {error.why or ''}".strip()
             raise error
     return CreateResult(environment, created=True, verification=verification, seconds=seconds)
+
+
+def _tell_dropped(plan: Plan, progress: Progress) -> None:
+    """What was installed beside the lock is not in the new environment."""
+    beside = [item for item in drift_of(plan.prefix, plan.lock, plan.platform) if item.locked is None]
+    if beside:
+        names = ", ".join(f"{item.name} {item.installed}" for item in beside)
+        progress.note(f"Not in the lock, so not in the new environment: {names}. `envkit add` keeps packages.")
 
 
 @contextmanager

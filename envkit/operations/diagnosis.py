@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import paths
@@ -14,6 +15,7 @@ from envkit.installers.guard import changed_guard_files
 from envkit.model.finding import Finding
 from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
+from envkit.operations.editables import is_project
 from envkit.operations.environments import registered_prefixes, word_for
 from envkit.operations.own_files import lock_for, own_lock
 from envkit.operations.places import place_options
@@ -21,7 +23,6 @@ from envkit.probes.host import current_platform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from envkit.model.environment import Environment
     from envkit.operations.content import ContentCheck
@@ -33,7 +34,7 @@ _ASIDE = re.compile(r"\..+\.envkit-(?:old|gone)-[0-9a-f]{8}")
 def of_state(environment: Environment) -> list[Finding]:
     """Whether an environment is whole, as far as a few looks tell."""
     if environment.state == "complete":
-        return []
+        return [] if environment.last_verify != "fail" else [_failed(environment)]
     if environment.state == "incomplete":
         return [_incomplete(environment)]
     name = environment.name
@@ -51,6 +52,18 @@ def of_state(environment: Environment) -> list[Finding]:
             evidence=(str(environment.prefix),),
         )
     ]
+
+
+def _failed(environment: Environment) -> Finding:
+    return Finding(
+        "verification-failed",
+        "error",
+        f"The last verification of {environment.name} failed.",
+        fix=(
+            f"See which layer: `envkit verify {word_for(environment)}`.",
+            f"Make it again: `envkit restore {word_for(environment)} --replace`.",
+        ),
+    )
 
 
 def _incomplete(environment: Environment) -> Finding:
@@ -82,6 +95,27 @@ def _incomplete(environment: Environment) -> Finding:
         ),
         evidence=evidence,
     )
+
+
+def of_projects(environment: Environment) -> list[Finding]:
+    """Whether the folders of editable projects are still there."""
+    try:
+        projects = own_lock(environment).additions.editables
+    except EnvkitError:  # the lock is told elsewhere
+        return []
+    gone = tuple(f"{item.name}: {item.path}" for item in projects if not is_project(Path(item.path)))
+    if not gone:
+        return []
+    return [
+        Finding(
+            "project-gone",
+            "error",
+            f"Folders of editable projects in {environment.name} are gone.",
+            why="Such a project is imported from its own folder.",
+            fix=(f"Put it back, or name its new place: `envkit add {word_for(environment)} -e DIR`.",),
+            evidence=gone,
+        )
+    ]
 
 
 def of_contents(environment: Environment) -> list[Finding]:

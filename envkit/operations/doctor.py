@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.errors import VerificationFailedError
 from envkit.installers.installed import installed_packages
 from envkit.model.finding import SEVERITIES, Finding
-from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_state
+from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, word_for
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -77,6 +77,9 @@ class DoctorResult:
         return {"facts": self.facts.to_json(), "findings": [item.to_json() for item in self.findings]}
 
 
+_LOOKS = (of_contents, of_projects, of_hooks, of_guard)
+
+
 def doctor(env: str | None, progress: Progress) -> DoctorResult:
     """Look at one environment, files and all, or at the state of each.
 
@@ -92,7 +95,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     findings = of_state(environment)
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
-        findings += [*of_contents(environment), *of_hooks(environment), *of_guard(environment)]
+        findings += [finding for look in _LOOKS for finding in look(environment)]
     return _result(environment, findings, 1)
 
 

@@ -153,7 +153,9 @@ def usable_environment(env: str, progress: Progress | None = None) -> Environmen
     raise EnvironmentStateError(
         f"{environment.name} is {environment.state}.",
         why=environment.problem,
-        hint="Wait until that is done, or run the `envkit create` that was to make it again; "
+        hint="Wait until that is done."
+        if is_under_way(environment.prefix)
+        else "Run the `envkit create` or `envkit restore` that was to make it again; "
         f"`envkit remove {word_for(environment)}` takes it away."
         if environment.state == "incomplete"
         else f"Make it again: `envkit restore {word_for(environment)} --replace`, or "

@@ -9,14 +9,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
-from envkit.errors import BusyError, NotFoundError, StorageError, UsageError
+from envkit.errors import BusyError, EnvkitError, NotFoundError, StorageError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
-from envkit.operations.environments import find_environment, forget, is_path, prefix_at, read_environment
+from envkit.operations.environments import (
+    find_environment,
+    forget,
+    is_path,
+    prefix_at,
+    read_environment,
+    word_for,
+)
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock, sweep
-from envkit.operations.own_files import own_files
+from envkit.operations.own_files import own_files, own_lock
 from envkit.operations.recovery import recover, undo
 from envkit.operations.snapshot import list_snapshots
+from envkit.operations.specs import read_lock
+from envkit.probes.host import current_platform
 from envkit.probes.processes import processes_in
 
 if TYPE_CHECKING:
@@ -38,11 +47,13 @@ class RemoveResult:
         removed: the prefix.
         snapshots: how many snapshots go by its name.
         spec: name of the spec it was made from; empty when that is not known.
+        has_own_name: whether it was called otherwise than its spec says.
     """
 
     removed: Path
     snapshots: int
     spec: str
+    has_own_name: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit remove --json`` (docs/json.md)."""
@@ -86,6 +97,7 @@ def remove(
             forget(prefix)
             return RemoveResult(prefix, _count_snapshots(env), "")
     environment, snapshots = find_environment(env), _count_snapshots(env)
+    has_own_name = _has_own_name(environment)
     _confirm(environment, confirm, progress)
     with _alone():
         recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock, is_going=True)
@@ -96,7 +108,7 @@ def remove(
             raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
         _delete(prefix)
         forget(prefix)
-    return RemoveResult(prefix, snapshots, environment.spec)
+    return RemoveResult(prefix, snapshots, environment.spec, has_own_name=has_own_name)
 
 
 def _prefix_of(env: str) -> Path:
@@ -105,6 +117,13 @@ def _prefix_of(env: str) -> Path:
         return find_environment(env).prefix
     except NotFoundError:
         return prefix_at(env) if is_path(env) else paths.envs_dir() / env
+
+
+def _has_own_name(environment: Environment) -> bool:
+    try:
+        return own_lock(environment).environment_name(current_platform()) != environment.name
+    except EnvkitError:
+        return False
 
 
 def _count_snapshots(env: str) -> int:
@@ -122,6 +141,7 @@ def _confirm(environment: Environment, confirm: Callable[[str], bool], progress:
         progress.note(f"no package owns {path}")
     if len(foreign) > _SHOWN:
         progress.note(f"... and {len(foreign) - _SHOWN} more files that no package owns")
+    _tell_what_no_snapshot_holds(environment, progress)
     users = tell_users(prefix, progress)
     with_them = f" and {len(foreign)} files of your own in it" if foreign else ""
     in_use = ", which running programs use" if users else ""
@@ -130,6 +150,26 @@ def _confirm(environment: Environment, confirm: Callable[[str], bool], progress:
             f"{environment.name} was not removed: it was not confirmed.",
             why=f"It holds {len(foreign)} files that no package owns." if foreign else None,
             hint="Confirm with --yes.",
+        )
+
+
+def _tell_what_no_snapshot_holds(environment: Environment, progress: Progress) -> None:
+    """What was added since the newest snapshot does not come back with it."""
+    try:
+        lock, platform = own_lock(environment), current_platform()
+        newest = next(iter(list_snapshots(str(environment.prefix))), None)
+        if newest is None:
+            return
+        kept = read_lock(newest.path / "lock.yaml", str(newest.path / "lock.yaml")).platforms[platform].packages
+        mine = lock.platforms[platform].packages
+    except (EnvkitError, KeyError):  # broken: there is no more to tell
+        return
+    lost = sorted({item.name for item in mine} - {item.name for item in kept})
+    lost += [f"{item.name} (-e {item.path})" for item in lock.additions.editables]
+    if lost:
+        progress.note(
+            f"not in its newest snapshot, so that `envkit restore` will not bring it back: {', '.join(lost)}. "
+            f"`envkit verify {word_for(environment)}` takes a new one; projects are added again with `envkit add`"
         )
 
 

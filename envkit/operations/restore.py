@@ -161,10 +161,13 @@ def _of_snapshot(snapshot: Snapshot) -> _Origin:
 
 def _tell_drift(origin: _Origin, progress: Progress) -> None:
     for item in origin.lock.drift:
-        progress.note(
-            f"When the snapshot was taken, {item.name} was {item.installed or 'not installed'} instead of "
-            f"{item.locked or 'not in the lock'}; the locked state is restored."
-        )
+        if item.locked is None:
+            progress.note(
+                f"{item.name} {item.installed} was there beside the lock; it is not restored. `envkit add` does."
+            )
+        else:
+            there = f"was {item.installed}" if item.installed is not None else "was missing"
+            progress.note(f"{item.name} {there} when the snapshot was taken; {item.locked} is restored, as locked.")
 
 
 def _check_drift(name: str, prefix: Path, lock: Lock, platform: str) -> None:

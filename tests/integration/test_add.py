@@ -645,3 +645,47 @@ def test_an_incomplete_environment_and_one_of_conda_are_refused(envkit, made_by_
     (made_by_uv / ".envkit" / "lock.yaml").unlink()
     assert envkit("add", ENV, "tool").code == 6
     assert envkit("add", "nothing", "tool").code == 9
+
+
+def test_a_companion_of_another_build_of_torch_is_refused(envkit, project, made_by_uv):
+    """The default index has a torchvision for its own torch, not for this +cu113."""
+    make_wheel(project.default.folder, "torchvision", "0.13.1", requires=["torch"])
+    before = state(envkit.home)
+    done = envkit("add", ENV, "torchvision")
+    assert done.code == 4
+    assert "does not belong to torch 1.12.1+cu113" in done.err
+    assert state(envkit.home) == before
+
+
+def test_nothing_is_called_there_that_is_not(envkit, made_by_uv):
+    assert envkit("add", ENV, "part").code == 0
+    site = made_by_uv / "lib/python3.9/site-packages"
+    shutil.rmtree(next(site.glob("part-*.dist-info")))
+    done = envkit("add", ENV, "part")
+    assert done.code == 6
+    assert "part is missing" in done.err
+    assert f"envkit restore {ENV} --replace" in done.err
+
+
+def test_remove_says_what_no_snapshot_brings_back(envkit, project, made_by_uv, tmp_path):
+    snapshot = (
+        envkit.home / "snapshots" / f"{ENV}-{json.loads((made_by_uv / '.envkit/environment.json').read_text())['id']}"
+    )
+    (snapshot / "20261130T145901Z").mkdir(parents=True)
+    shutil.copy(made_by_uv / ".envkit" / "lock.yaml", snapshot / "20261130T145901Z" / "lock.yaml")
+    record = json.loads((made_by_uv / ".envkit/environment.json").read_text())
+    manifest = {"schema": 1, "id": "20261130T145901Z", "taken_at": "2026-11-30T14:59:01Z", "verified": True}
+    manifest |= {
+        "environment": record,
+        "driver_version": None,
+        "torch_version": None,
+        "gpus": [],
+        "host": {},
+        "files": {},
+    }
+    (snapshot / "20261130T145901Z" / "manifest.json").write_text(json.dumps(manifest))
+    assert "not in its newest snapshot" not in envkit("remove", ENV).err
+    folder = make_project(tmp_path / "mine")
+    assert envkit("add", ENV, "-e", folder).code == 0
+    told = envkit("remove", ENV).err
+    assert f"will not bring it back: part, mine (-e {folder})" in told

@@ -260,3 +260,18 @@ def test_the_page_lists_every_finding():
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:
         assert f"| `{name}` |" in page, name
+
+
+def test_without_an_environment_it_says_what_it_did_not_look_at(envkit, prefix):
+    done = envkit("doctor")
+    assert done.code == 0
+    assert "Files and packages were not looked at" in done.out
+
+
+def test_a_failed_verification_is_an_error(envkit, prefix):
+    record = prefix / ".envkit" / "environment.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"last_verify": "fail"}))
+    for words in ((), (NAME,)):
+        done = envkit("doctor", *words, "--json")
+        assert done.code == 6
+        assert "verification-failed" in found(done)

@@ -288,3 +288,34 @@ def test_signals_in_a_row_leave_no_traceback(envkit, project):
         assert child.returncode == 130
         assert "Traceback" not in told
         assert list((_home() / "envs").glob("*")) == []
+
+
+def test_what_a_replacement_does_not_bring_back_is_said(envkit, project, made):
+    site = made / "lib/python3.9/site-packages/extra-1.0.dist-info"
+    site.mkdir()
+    (site / "METADATA").write_text("Metadata-Version: 2.1\nName: extra\nVersion: 1.0\n")
+    (site / "RECORD").write_text("extra-1.0.dist-info/METADATA,,\nextra-1.0.dist-info/RECORD,,\n")
+    done = envkit("create", project.spec, "--replace", "--no-verify")
+    assert done.code == 0
+    assert "not in the new environment: extra 1.0" in done.err
+
+
+def test_the_way_to_make_a_removed_environment_again_is_typed_as_told(envkit, project):
+    assert envkit("create", project.spec, "--no-verify", "--name", "mine").code == 0
+    assert "envkit create demo --name mine" in envkit("remove", "mine", "--yes").out
+
+
+def test_a_creation_that_was_cut_off_is_not_to_be_waited_for(envkit, project):
+    wheel = next(path for path in project.wheels if path.name.startswith("torch"))
+    project.source.hang(wheel.name)
+    child = start(envkit, "create", project.spec, "--no-verify")
+    deadline = time.monotonic() + 60
+    while not (_home() / "envs" / NAME / "pyvenv.cfg").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert "Wait until that is done" in envkit("run", NAME, "--", "true").err
+    child.kill()
+    child.communicate()
+    told = envkit("run", NAME, "--", "true").err
+    assert "Wait" not in told
+    assert f"`envkit remove {NAME}` takes it away" in told
