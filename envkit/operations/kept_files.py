@@ -1,4 +1,4 @@
-"""A user's own files in an environment that is replaced: they come along into the new one."""
+"""A user's own files in an environment that is replaced: they are kept, in a folder of the new one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from envkit.installers.installed import unowned_files
-from envkit.operations.own_files import OWN_FILES
-from envkit.operations.recovery import VENV_NAMES
+from envkit.operations.own_files import own_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,32 +15,29 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
 
 KEPT = "replaced-files"
-"""Folder in the new environment for what lay between the packages of the old one: there it could break the new ones."""
+"""Folder in the new environment: at their old places they could break the new packages, which is why one replaces."""
 
 
 def keep_files(old: Path, new: Path, progress: Progress) -> None:
-    """Bring what no package and no envkit owns in ``old`` into ``new``; it stays in ``old``, too.
+    """Bring what no package and no envkit owns in ``old`` into a folder in ``new``; it stays in ``old``, too.
 
     Files are linked where that can be done, so that checkpoints of many gigabytes cost nothing. What the new one has at
-    the same place belongs to its packages.
+    the same place belongs to its packages, whose RECORD had gone.
 
     Raises:
         OSError: there is no room.
     """
-    count = displaced = 0
-    for path in unowned_files(old, OWN_FILES):
+    count = 0
+    for path in unowned_files(old, own_files(old)):
         relative = path.relative_to(old)
-        if os.path.lexists(new / relative):
+        target = new / relative if relative.parts[0] == KEPT else new / KEPT / relative
+        if os.path.lexists(new / relative) or os.path.lexists(target):
             continue
-        among_packages = relative.parts[0] in VENV_NAMES
-        target = new / KEPT / relative if among_packages else new / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         _bring(path, target)
         count += 1
-        displaced += among_packages
     if count:
-        where = f", {displaced} of them, which lay among the packages, in {new / KEPT}" if displaced else ""
-        progress.note(f"{count} files of your own were kept{where}.")
+        progress.note(f"Files of your own were in it: {count}. They lie in {new / KEPT} now.")
 
 
 def _bring(path: Path, target: Path) -> None:

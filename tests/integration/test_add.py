@@ -251,7 +251,7 @@ def test_a_snapshot_taken_after_it_brings_it_back(envkit, project, tmp_path):
     assert envkit("remove", "real", "--yes").code == 0
     done = envkit("restore", "real", "--no-verify")
     assert done.code == 0, done.err
-    assert "mine was 0.1 instead of not in the lock" in done.err
+    assert "mine 0.1 was there beside the lock; it is not restored" in done.err
     installed = {item["name"] for item in envkit("info", "real", "--json").json["packages"]}
     assert installed == {"torch", "numpy", "tool", "part"}
     assert envkit("create", project.lock, "--name", "real").out.startswith("real: already there")

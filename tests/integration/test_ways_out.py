@@ -184,7 +184,7 @@ def test_run_puts_an_environment_back_whose_replacement_was_killed(envkit, proje
 
 
 def test_a_replacement_keeps_the_users_own_files(envkit, project, made, tmp_path):
-    """What lay among the packages is kept apart: it may not fit the new ones."""
+    """In a folder of their own: at their old places they could break what is new."""
     (tmp_path / "data").mkdir()
     (made / "work").mkdir()
     (made / "work" / "notes.ipynb").write_text("mine")
@@ -192,18 +192,20 @@ def test_a_replacement_keeps_the_users_own_files(envkit, project, made, tmp_path
     (made / "lib/python3.9/site-packages/mine.pth").write_text("import os\n")
     done = envkit("restore", NAME, "--replace", "--no-verify")
     assert done.code == 0, done.err
-    assert "3 files of your own were kept, 1 of them" in done.err
-    assert (made / "work" / "notes.ipynb").read_text() == "mine"
-    assert (made / "ckpt").readlink() == tmp_path / "data"
+    kept = made / "replaced-files"
+    assert f"Files of your own were in it: 3. They lie in {kept} now." in done.err
+    assert (kept / "work" / "notes.ipynb").read_text() == "mine"
+    assert (kept / "ckpt").readlink() == tmp_path / "data"
+    assert not (made / "work").exists()
     assert not (made / "lib/python3.9/site-packages/mine.pth").exists()
     assert (made / "replaced-files/lib/python3.9/site-packages/mine.pth").read_text() == "import os\n"
     again = envkit("create", project.spec, "--replace", "--no-verify")
     assert again.code == 0, again.err
-    assert (made / "work" / "notes.ipynb").read_text() == "mine"
+    assert (kept / "work" / "notes.ipynb").read_text() == "mine"
     assert (made / "replaced-files/lib/python3.9/site-packages/mine.pth").exists()
-    kept = envkit("remove", NAME)
-    assert "notes.ipynb" in kept.err
-    assert "ckpt" in kept.err
+    listed = envkit("remove", NAME)
+    assert "notes.ipynb" in listed.err
+    assert "ckpt" in listed.err
 
 
 def test_a_file_in_a_half_made_environment_is_not_deleted(envkit, project):
