@@ -30,7 +30,7 @@ def site_packages(prefix: Path) -> Path | None:
     if os.name == "nt":
         found = prefix / "Lib" / "site-packages"
         return found if found.is_dir() else None
-    return next(iter(sorted(prefix.glob("lib/python3.*/site-packages"))), None)
+    return next((path for path in sorted(prefix.glob("lib/python3.*/site-packages")) if path.is_dir()), None)
 
 
 def installed_packages(prefix: Path) -> dict[str, str]:
