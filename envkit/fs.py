@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.owner import Owner, is_left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
 TEMPORARY = ".envkit-new-"
 """How names of files begin that are being written; who writes them and something random follow."""
@@ -29,20 +29,8 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     Raises:
         OSError: the folder is missing or cannot be written; ``path`` is unchanged then.
     """
-    import tempfile  # noqa: PLC0415 - reading needs none of it, and start-up counts
-
-    handle, temporary = tempfile.mkstemp(prefix=temporary_start(), dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode)  # noqa: PTH101 - a string from mkstemp
-        os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)  # noqa: PTH108
-        raise
+    with _written(path.parent, data, mode) as temporary:
+        os.replace(temporary, path)  # noqa: PTH105 - a string from mkstemp
     sync_folder(path.parent)
 
 
@@ -55,15 +43,7 @@ def write_new(path: Path, data: bytes) -> None:
         FileExistsError: there is something at ``path``.
         OSError: the folder is missing or cannot be written.
     """
-    import tempfile  # noqa: PLC0415 - as above
-
-    handle, temporary = tempfile.mkstemp(prefix=temporary_start(), dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # noqa: PTH101 - a string from mkstemp
+    with _written(path.parent, data, 0o644) as temporary:
         try:
             os.link(temporary, path)
         except OSError as error:
@@ -71,11 +51,26 @@ def write_new(path: Path, data: bytes) -> None:
                 raise
             if path.exists():  # a file system without hard links, such as FAT: no other machine shares it
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
-            os.rename(temporary, path)  # noqa: PTH104
+            os.rename(temporary, path)  # noqa: PTH104 - as above
+    sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _written(folder: Path, data: bytes, mode: int) -> Iterator[str]:
+    """A temporary file in ``folder`` with its bytes on the disk; what is left of it afterwards goes."""
+    import tempfile  # noqa: PLC0415 - reading needs none of it, and start-up counts
+
+    handle, temporary = tempfile.mkstemp(prefix=temporary_start(), dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)  # noqa: PTH101 - a string from mkstemp
+        yield temporary
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)  # noqa: PTH108
-    sync_folder(path.parent)
+            os.unlink(temporary)  # noqa: PTH108 - as above
 
 
 def sync_folder(folder: Path) -> None:
