@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from envkit.installers.installed import unowned_files
 from envkit.operations.own_files import own_files
+from envkit.operations.recovery import KEPT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.progress import Progress
 
-KEPT = "replaced-files"
-"""Folder in the new environment: at their old places they could break the new packages, which is why one replaces."""
-
 
 def keep_files(old: Path, new: Path, progress: Progress) -> None:
     """Bring what no package and no envkit owns in ``old`` into a folder in ``new``; it stays in ``old``, too.
+
+    At their old places the files could break the new packages, which may be why one replaces.
 
     Files are linked where that can be done, so that checkpoints of many gigabytes cost nothing. What the new one has at
     the same place belongs to its packages, whose RECORD had gone.

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 _OTHERS_S = 60.0
 """As long as another one is waited for that puts the same thing right."""
-VENV_NAMES = {
+KEPT = "replaced-files"
+"""Folder in an environment for the user's own files of the one that it has replaced (kept_files.py)."""
+_OURS = {
+    KEPT,
     *(".envkit", ".gitignore", ".lock", "CACHEDIR.TAG", "check_env.py", "pip.conf", "pip.ini", "pyvenv.cfg"),
     *("Include", "Lib", "Scripts", "bin", "etc", "include", "lib", "lib64", "man", "requirements-lock.txt", "share"),
 }
@@ -176,7 +179,7 @@ def _clear(journal: Journal) -> Path | None:
     if not prefix.exists() or not _is_ours(journal):
         return None
     fs.remove_tree(journal.gone)
-    foreign = {path.name for path in prefix.iterdir()} - VENV_NAMES
+    foreign = {path.name for path in prefix.iterdir()} - _OURS
     if journal.was_there:
         fs.empty_folder(prefix, last=".envkit", but=foreign)
         return None

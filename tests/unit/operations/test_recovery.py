@@ -384,6 +384,17 @@ def test_what_somebody_has_put_into_a_half_made_environment_is_kept(prefix):
     assert f"demo.kept-{begun.token}" in notes.notes[1]
 
 
+def test_files_that_a_replacement_was_keeping_are_in_the_old_one(prefix):
+    make(prefix, "old")
+    begun = dead(journals.begin(prefix, "replace"))
+    prefix.rename(begun.old)
+    make(prefix, "new", token=begun.token)
+    (prefix / "replaced-files").mkdir()
+    (prefix / "replaced-files" / "keep.txt").write_text("mine")
+    recover(prefix, Notes())
+    assert names(prefix) == ["demo"]
+
+
 def test_what_somebody_has_put_into_his_own_folder_stays_there(prefix):
     prefix.mkdir()
     begun = dead(journals.begin(prefix, "create"))
