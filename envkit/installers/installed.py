@@ -30,7 +30,7 @@ def site_packages(prefix: Path) -> Path | None:
     if os.name == "nt":
         found = prefix / "Lib" / "site-packages"
         return found if found.is_dir() else None
-    return next((path for path in sorted(prefix.glob("lib/python3.*/site-packages")) if path.is_dir()), None)
+    return next(iter(sorted(prefix.glob("lib/python3.*/site-packages"))), None)
 
 
 def installed_packages(prefix: Path) -> dict[str, str]:
@@ -41,7 +41,7 @@ def installed_packages(prefix: Path) -> dict[str, str]:
 def distributions(prefix: Path) -> Iterator[tuple[str, str, Path]]:
     """Canonical name, version and dist-info folder of each package in a prefix."""
     folder = site_packages(prefix)
-    if folder is None:
+    if folder is None or folder.is_file():
         return
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
