@@ -51,11 +51,14 @@ def _place(entry: Mapping[str, Any]) -> Place:
 
 async def _from_repodata(request: Mapping[str, Any], repodata: Repodata) -> dict[Place, dict[str, Any]]:
     """What the channels' indexes have; nothing of a channel whose index cannot be had: the files decide then."""
+
+    async def look(gateway: Gateway) -> list[Sequence[dict[str, Any]]]:
+        return await asyncio.gather(*(_of_channel(gateway, channel, request) for channel in request["channels"]))
+
     try:
-        gateway = await repodata.gateway()
+        rows = await repodata.use(look)
     except KnownFailureError:
         return {}
-    rows = await asyncio.gather(*(_of_channel(gateway, channel, request) for channel in request["channels"]))
     return {_place(entry): entry for row in rows for entry in row}
 
 
@@ -72,8 +75,8 @@ async def _of_channel(
             recursive=False,
             channel_relations="disabled",
         )
-    except GatewayError:
-        return []
+    except GatewayError as error:
+        raise KnownFailureError("channel", channel=channel["name"], said=str(error)) from error
     files = {entry["file"] for entry in wanted}
     entries = [entry_of(record, [channel]) for row in rows for record in row if record.file_name in files]
     return [entry for entry in entries if _place(entry) in places]
@@ -105,7 +108,7 @@ async def _fetched(entry: Mapping[str, Any], request: Mapping[str, Any]) -> Path
         return Path(url2pathname(str(entry["url"]).removeprefix("file://")))
     if request["offline"]:
         raise KnownFailureError("offline", files=[entry["file"]])
-    folder = Path(request["fetched"]) / entry["subdir"]
+    folder = Path(request["fetched"]) / str(entry["subdir"])
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / str(entry["file"])
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -109,6 +109,10 @@ class Watch:
         self._sockets: dict[int, int] = {}
         threading.Thread(target=self._run, daemon=True).start()
 
+    def stir(self) -> None:
+        """Something has begun."""
+        self.bytes += _LEAST_BYTES
+
     def _run(self) -> None:
         idle_s, moved, grown, used = 0.0, 0, self._size(), time.process_time()
         while True:
