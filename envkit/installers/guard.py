@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 GuardState = Literal["current", "stale", "missing"]
