@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from envkit.model.spec import parse_spec
+from tests.support.conda_pythons import pythons
+from tests.support.conda_torch import Channels, stub_channels
 from tests.support.index import Index, serve_index
 from tests.support.wheels import file_hash, make_wheel
 
@@ -107,6 +109,13 @@ def project(tmp_path, monkeypatch):
         made.write_spec()
         made.write_lock(spec_sha256=parse_spec(made.spec.read_text(), "demo.yaml").sha256)
         yield made
+
+
+@pytest.fixture(scope="session")
+def conda_channels(shared_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Channels:
+    """conda-forge, pytorch and nvidia for Python 3.11 and, where it is here, 3.10. Not to be changed by a test."""
+    minors = [minor for minor in ("3.11", "3.10") if minor in pythons()]
+    return stub_channels(tmp_path_factory.mktemp("channels"), cache=shared_folder / "conda-packages", minors=minors)
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
