@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from envkit.model.driver import DriverVersion
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 Needs = Mapping[str, Mapping[str, Any]]
 _MANYLINUX = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from envkit.model.environment import Environment
-    from envkit.model.lock import Lock, LockedPackage
+    from envkit.model.lock import Lock
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
     from envkit.operations.add_question import Project
     from envkit.operations.journal import Journal

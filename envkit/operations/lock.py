@@ -13,7 +13,7 @@ from envkit.compat.tables import build_label, plain_wheel_build, preload
 from envkit.errors import InvalidFileError, StorageError, UsageError
 from envkit.installers.indexes import PipConfig, read_pip_config
 from envkit.installers.resolve import resolve
-from envkit.model.lock import Lock, LockedPackage, LockedPlatform
+from envkit.model.lock import Lock, LockedPlatform
 from envkit.model.lock_text import render_lock
 from envkit.model.progress import Silent
 from envkit.model.spec import PLATFORMS, Spec, parse_spec
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envkit.installers.guard import PIP_SETTINGS, constraint_entry, guard_state, install_guard, is_own_pip_settings
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ FILES = [
 def prefix(tmp_path):
     folder = tmp_path / "an env"
     folder.mkdir()
+    (folder / "pyvenv.cfg").touch()
     assert guard_state(folder, PACKAGES) == "missing"
     install_guard(folder, PACKAGES, Notes())
     assert guard_state(folder, PACKAGES) == "current"
