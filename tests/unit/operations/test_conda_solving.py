@@ -84,7 +84,7 @@ def test_the_driver_of_this_machine(monkeypatch, tmp_path, line, cuda):
 
 
 def test_this_machine_and_another_one(monkeypatch):
-    here = dict((name, version) for name, version, _ in virtual_packages.virtual_packages("linux-64", cuda="12.4"))
+    here = {name: version for name, version, _ in virtual_packages.virtual_packages("linux-64", cuda="12.4")}
     assert {"__unix", "__linux", "__glibc", "__archspec", "__cuda"} == set(here)
     assert here["__cuda"] == "12.4"
     other = virtual_packages.virtual_packages("win-64", cuda=None)
