@@ -20,6 +20,7 @@ import envkit
 from envkit.errors import DownloadError, EnvkitError, ExitCode, UnsatisfiableError, UsageError
 from envkit.installers.condarc import CondaSettings
 from envkit.installers.rattler import calls
+from envkit.model.conda_record import CondaRecord
 from envkit.model.progress import Silent
 from tests.support.channel import Channel, corrupted
 from tests.support.channel_server import serve_channels
@@ -47,6 +48,7 @@ def folder(tmp_path_factory):
     main.add("base", "1.1")
     main.add("app", "1.0", depends=["base >=1.0", "noisy"])
     main.add("noisy", "1.0", noarch="generic", scripts={"post-link": "#!/bin/sh\necho ran > $PREFIX/ran\n"})
+    main.add("tracked", "1.0", track_features="one two", constrains=["app >5"], build_number=3)
     main.add("gpu", "1.0", depends=["__cuda >=12"])
     main.add("big", "1.0", files={"share/big.bin": bytes(range(256)) * 8000}, extension="tar.bz2")
     main.add("dense", "1.0", files={"share/dense.bin": random.Random(1).randbytes(300_000)})  # noqa: S311
@@ -119,6 +121,26 @@ def test_a_solve_gives_complete_records_with_the_channel_as_it_was_named(server,
     app = next(record for record in records if record["name"] == "app")
     stated = Channel(folder / "main").locked("app")[0]
     assert app == stated | {"md5": app["md5"], "build_number": 0, "requested": "app"}
+
+
+def test_rare_fields_go_through_a_lock_into_the_prefix(server, folder, tmp_path):
+    settings = settings_for(server)
+    (record,) = solve(["main"], ["tracked"], settings)
+    assert (record["track_features"], record["constrains"], record["build_number"]) == (["one", "two"], ["app >5"], 3)
+    install([CondaRecord.from_dict(record).to_dict()], tmp_path / "prefix", settings)
+    stated, noted = Channel(folder / "main").records()[record["file"]], meta(tmp_path / "prefix", "tracked")
+    for key in (
+        "build_number",
+        "constrains",
+        "depends",
+        "license",
+        "md5",
+        "sha256",
+        "size",
+        "timestamp",
+        "track_features",
+    ):
+        assert noted[key] == stated[key], key
 
 
 def test_rattler_is_never_imported_by_envkit_itself(folder, tmp_path):

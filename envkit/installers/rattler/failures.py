@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _STATUS = re.compile(r"\((\d{3}) [^)]*\) for url \(([^)]*)\)")
 _MISMATCH = re.compile(r"hash mismatch.*?expected ([0-9a-f]+), got ([0-9a-f]+)", re.DOTALL)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
-_NOT_WRITABLE = re.compile(r"read-only file system|permission denied \(os error 13\)|\(os error 1\)", re.IGNORECASE)
+_OS_ERROR = re.compile(r"(?:\(os error |\[Errno )(\d+)")
+_ELSEWHERE = "choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache."
 _CUT = re.compile(r"end of file|\bEOF\b|connection (?:closed|reset)|error reading a body|incomplete", re.IGNORECASE)
 _MEANINGS = (
     (r"dns error|lookup address", "its host is not known"),
@@ -84,18 +85,14 @@ def _unsatisfiable(failure: _Failure) -> EnvkitError:
 
 def _storage(said: str) -> StorageError | None:
     if _FULL.search(said):
-        return StorageError(
-            "The disk or your quota is full.",
-            why=_lines(said),
-            hint="Free space, or choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache.",
-        )
-    if _NOT_WRITABLE.search(said):
-        return StorageError(
-            "Files cannot be written there.",
-            why=_lines(said),
-            hint="Choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache.",
-        )
-    return None
+        return StorageError("The disk or your quota is full.", why=_lines(said), hint=f"Free space, or {_ELSEWHERE}")
+    number = _OS_ERROR.search(said)
+    told = StorageError.from_os_error(OSError(int(number[1]), said)) if number is not None else None
+    if told is None:
+        return None
+    return StorageError(
+        "Files cannot be written there.", why=f"{told.why}\n{_lines(said)}", hint=_ELSEWHERE[0].upper() + _ELSEWHERE[1:]
+    )
 
 
 def _stalled(failure: _Failure) -> EnvkitError:
