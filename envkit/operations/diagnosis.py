@@ -17,7 +17,7 @@ from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
 from envkit.operations.editables import is_project
 from envkit.operations.environments import registered_prefixes, word_for
-from envkit.operations.own_files import lock_for, own_lock
+from envkit.operations.own_files import guarded_by, lock_for, own_lock
 from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
 
@@ -230,8 +230,8 @@ def of_guard(environment: Environment) -> list[Finding]:
     if not environment.guard:
         return []
     try:
-        packages = lock_for(environment, current_platform()).platforms[current_platform()].packages
-        changed = changed_guard_files(environment.prefix, packages)
+        platform = current_platform()
+        changed = changed_guard_files(guarded_by(environment.prefix, lock_for(environment, platform), platform))
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
     if not changed:

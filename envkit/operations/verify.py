@@ -137,7 +137,8 @@ def _told(error: OSError | ProgramError) -> EnvkitError:
 
 
 def _versions(lock: Lock, platform: str) -> dict[str, str]:
-    return {item.name: item.version for item in lock.platforms[platform].packages}
+    locked = lock.platforms[platform]
+    return {item.name: item.version for item in (locked.packages if lock.installer == "pip" else locked.base)}
 
 
 def _remember(environment: Environment, progress: Progress) -> None:
