@@ -1,20 +1,35 @@
 """What envkit asks of py-rattler: to solve, to install, to find records.
 
-py-rattler is never imported here. Each call starts a child process (``worker.py``) that ends with the call: py-rattler can
-crash when an interpreter ends, and a process that is killed writes no more.
+py-rattler is never imported here. Each call starts a child process (``worker.py``) that ends with the call:
+py-rattler can crash when an interpreter ends, and a process that is killed writes no more.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import re
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from envkit import process
+from envkit.errors import EnvkitError, ProgramError, UsageError
+from envkit.installers.rattler.failures import failure_of
+from envkit.installers.rattler.network import plan_network, rattler_cache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from envkit.installers.condarc import CondaSettings
+    from envkit.installers.rattler.network import Network
     from envkit.model.progress import Progress
+
+_WORKER = Path(__file__).with_name("worker.py")
+_CHANNEL_OF_SPEC = re.compile(
+    r"^(?P<channel>[^\[\]=<>!~\s]+)::|\[(?:[^\]]*,)?\s*channel\s*=\s*['\"]?(?P<key>[^'\",\]]+)"
+)
 
 Record = dict[str, Any]
 """A conda record as it stands in a lock: name, version, build, channel, subdir, file, sha256, ..."""
@@ -53,7 +68,7 @@ def solve(
         virtual_packages: name (``__cuda``), version and build of each.
         settings: of ``.condarc``.
         offline: whether only what lies in the caches may be used.
-        timeout_s: limit for the whole call; a server that stands still ends it earlier, by ``settings.read_timeout_s``.
+        timeout_s: limit for the whole call; a server that stands still ends it earlier (``settings.read_timeout_s``).
         progress: who is told.
         constraints: MatchSpecs that hold for packages which other ones bring in.
         locked: records to keep to where that is possible.
@@ -65,7 +80,23 @@ def solve(
         InvalidFileError: ``.condarc`` forbids a channel.
         StorageError: a cache cannot be written.
     """
-    raise NotImplementedError
+    network = plan_network([*channels, *(str(record["channel"]) for record in locked)], settings, platform)
+    offline = offline or settings.offline
+    request = {
+        "call": "solve",
+        "channels": [{"name": name, "urls": network.urls(name)} for name in dict.fromkeys(channels)],
+        "specs": [[_placed(spec, channels, network), spec] for spec in specs],
+        "constraints": [[_placed(spec, channels, network), spec] for spec in constraints],
+        "locked": [_entry(record, network) for record in locked],
+        "platform": platform,
+        "virtual_packages": [list(item) for item in virtual_packages],
+        "timeout_s": timeout_s,
+        "offline": offline,
+    }
+    answer = _ask(request, network, settings, timeout_s=timeout_s, progress=progress)
+    if "error" in answer:
+        raise failure_of(answer["error"], network, offline=offline)
+    return tuple(answer["records"])
 
 
 def install(
@@ -80,6 +111,7 @@ def install(
     cache_dir: Path | None = None,
     folders: Sequence[Path] = (),
     add: bool = False,
+    full_check: bool = False,
 ) -> InstallReport:
     """Put packages into a prefix, each checked by its sha256; what else is in there is removed.
 
@@ -89,18 +121,36 @@ def install(
         settings: of ``.condarc``.
         platform: ``linux-64``.
         offline: whether only caches and folders may be used.
-        timeout_s: limit for the whole call; a server that stands still ends it earlier, by ``settings.read_timeout_s``.
+        timeout_s: limit for the whole call; a server that stands still ends it earlier (``settings.read_timeout_s``).
         progress: who is told.
-        cache_dir: package cache, by default py-rattler's own (``RATTLER_CACHE_DIR``).
-        folders: with package files that are used instead of downloads, by name and sha256; conda's own package folders
-            are looked at as well.
+        cache_dir: folder of the caches, by default py-rattler's own (``RATTLER_CACHE_DIR``).
+        folders: with package files that are used instead of downloads, by name and sha256; conda's own package
+            folders are looked at as well.
         add: whether packages that are there and not among the records stay.
+        full_check: whether each file in the package cache is compared with the hash that its package states; otherwise
+            it has to be there.
 
     Raises:
         DownloadError: a package cannot be had, or is another one than the lock says.
         StorageError: the disk is full or cannot be written.
     """
-    raise NotImplementedError
+    network = plan_network([str(record["channel"]) for record in records], settings, platform)
+    offline = offline or settings.offline
+    request = {
+        "call": "install",
+        "records": [_entry(record, network) for record in records],
+        "prefix": str(prefix),
+        "platform": platform,
+        "offline": offline,
+        "add": add,
+        "full_check": full_check,
+        "folders": [str(folder) for folder in [*folders, *settings.pkgs_dirs]],
+        "command": "envkit",
+    }
+    answer = _ask(request, network, settings, timeout_s=timeout_s, progress=progress, cache_dir=cache_dir)
+    if "error" in answer:
+        raise failure_of(answer["error"], network, records, offline=offline)
+    return InstallReport(tuple(answer["unlinked_scripts"]))
 
 
 def find_records(
@@ -112,7 +162,7 @@ def find_records(
     timeout_s: float,
     progress: Progress,
 ) -> tuple[Record, ...]:
-    """Complete records of packages that are named by URL, ``URL#md5`` or ``URL#sha256:...``, or by (channel, subdir, file).
+    """Complete records of packages named by URL, ``URL#md5`` or ``URL#sha256:...``, or by (channel, subdir, file).
 
     They come from the channels' repodata; of a package that is not in there (any more), from the file itself.
 
@@ -121,3 +171,96 @@ def find_records(
         UsageError: a URL does not name a conda package.
     """
     raise NotImplementedError
+
+
+def _placed(spec: str, channels: Sequence[str], network: Network) -> str:
+    """A MatchSpec whose channel, if it names one, is written as the URL that the channel has here."""
+    match = _CHANNEL_OF_SPEC.search(spec)
+    if match is None:
+        return spec
+    named = str(match["channel"] or match["key"]).strip()
+    if named not in channels:
+        raise UsageError(
+            f"{spec!r} names the channel {named}, which is not among the channels.",
+            hint="Add it to `channels` of the spec, or leave it out here.",
+        )
+    urls = network.urls(named)
+    group = "channel" if match["channel"] else "key"
+    return spec if len(urls) > 1 else spec[: match.start(group)] + urls[0] + spec[match.end(group) :]
+
+
+def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
+    """A record with its address for the worker."""
+    if not (record.get("sha256") or record.get("md5")):
+        raise UsageError(f"{record['file']} has no hash, so it cannot be told whether it is the right file.")
+    url = network.channels[str(record["channel"])][0].url
+    return {**record, "channel_url": url, "url": f"{url}/{record['subdir']}/{record['file']}"}
+
+
+def _ask(
+    request: dict[str, Any],
+    network: Network,
+    settings: CondaSettings,
+    *,
+    timeout_s: float,
+    progress: Progress,
+    cache_dir: Path | None = None,
+) -> dict[str, Any]:
+    """Start the worker, give its answer."""
+    for note in network.notes:
+        progress.note(note)
+    screen = progress.screen()
+    request |= {
+        "paths": _paths(),
+        "config": network.config,
+        "retries": settings.retries,
+        "idle_s": max(settings.read_timeout_s, settings.connect_timeout_s),
+        "cache": str(cache_dir if cache_dir is not None else rattler_cache()),
+        "draws": screen is not None,
+    }
+    try:
+        done = process.run(
+            [sys.executable, "-I", "-S", _WORKER],
+            timeout_s=timeout_s,
+            env=network.environment,
+            stdin=json.dumps(request),
+            screen=screen,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except ProgramError as error:
+        raise _hidden(error, network) from error
+    except ValueError as error:
+        raise ProgramError(
+            "py-rattler ended without an answer.",
+            argv=done.argv,
+            returncode=done.returncode,
+            stderr=network.hide(done.stderr),
+        ) from error
+    return answer
+
+
+def _hidden(error: ProgramError, network: Network) -> EnvkitError:
+    """A worker that died: nothing secret in what it wrote."""
+    return ProgramError(
+        "py-rattler did not finish: " + error.message,
+        argv=error.argv,
+        returncode=error.returncode,
+        stdout=network.hide(error.stdout),
+        stderr=network.hide(error.stderr),
+        why=network.hide(error.why or ""),
+        hint=error.hint,
+    )
+
+
+def _paths() -> list[str]:
+    """Where the worker finds envkit and py-rattler: it reads no variables, no site-packages and no working folder."""
+    spec = importlib.util.find_spec("rattler")
+    if spec is None or spec.origin is None:
+        raise ProgramError(
+            "py-rattler is not installed beside envkit.",
+            argv=("py-rattler",),
+            returncode=None,
+            hint="Install conda-envkit anew.",
+        )
+    folders = [Path(spec.origin).parent.parent, Path(process.__file__).parent.parent]
+    return list(dict.fromkeys(str(folder) for folder in folders))
