@@ -6,8 +6,9 @@ The rules: docs/activation.md; the guard: ``installers/guard.py``.
 from __future__ import annotations
 
 from envkit.activation.guard_hooks import GUARD_NAME, guard_hooks, install_guard_hooks
-from envkit.activation.hooks import HOOK_NAME, HookState, Slot, hook_states, install_hooks, remove_hooks
+from envkit.activation.hooks import HOOK_NAME, HookState, hook_states, install_hooks, remove_hooks
 from envkit.activation.quoting import check_path, quote_fish, quote_posix
+from envkit.activation.slots import Slot, slot_of
 from envkit.activation.venv_scripts import attach_hooks, detach_hooks
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "quote_fish",
     "quote_posix",
     "remove_hooks",
+    "slot_of",
 ]

@@ -11,6 +11,7 @@ from envkit import fs
 from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
+from envkit.activation.slots import PREFIX_VARIABLES
 from envkit.model.toolkit import usual_folders
 from envkit.resources import hooks_dir
 
@@ -19,13 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.activation.shells import Shell
+    from envkit.activation.slots import Slot
     from envkit.model.toolkit import Toolkit
-
-Slot = Literal["VENV", "CONDA"]
 
 HOOK_NAME = "envkit-cuda"
 _DIRECTIONS = ("activate", "deactivate")
-_PREFIX_VARIABLES: dict[Slot, str] = {"VENV": "VIRTUAL_ENV", "CONDA": "CONDA_PREFIX"}
 
 
 def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_path: bool = False) -> tuple[Path, ...]:
@@ -114,7 +113,7 @@ def _fill(template: bytes, shell: Shell, slot: Slot, toolkit: Toolkit, *, librar
         values={
             "TOOLKIT": (recorded,),
             "CANDIDATES": tuple(candidates),
-            "REPAIR": (f'envkit hooks install "${_PREFIX_VARIABLES[slot]}" --toolkit DIR',),
+            "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
             "LIBRARY_PATH": ("yes" if library_path else "",),
         },
         quote=shell.quote,

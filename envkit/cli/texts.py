@@ -78,7 +78,7 @@ def _plan_lines(result: CreateResult) -> list[str]:
     packages = plan.lock.platforms[plan.platform].packages
     lines = [
         f"Would make {plan.name} at {plan.prefix}",
-        f"  Python    {plan.interpreter.version} ({plan.interpreter.path})",
+        f"  Python    {plan.python_version} ({plan.interpreter.path if plan.interpreter else 'a conda package'})",
         f"  toolkit   {plan.toolkit.path if plan.toolkit else 'none'}",
         f"  packages  {len(packages)}, of which {len(plan.files)} lie on this disk",
         f"  download  {size_text(plan.download_bytes)}, less what uv's cache holds",

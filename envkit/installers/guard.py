@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
-from envkit.activation import guard_hooks, install_guard_hooks
+from envkit.activation import guard_hooks, install_guard_hooks, slot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,8 +65,14 @@ def install_guard(prefix: Path, packages: Iterable[LockedPackage], progress: Pro
         )
     else:
         fs.write_text(settings, _pip_settings(prefix))
-    constraints = constraints_of(prefix)
-    install_guard_hooks(prefix, slot="VENV", constraints=constraints, entry=constraint_entry(constraints))
+    constraints, slot = constraints_of(prefix), slot_of(prefix)
+    install_guard_hooks(
+        prefix,
+        slot=slot,
+        constraints=constraints,
+        entry=constraint_entry(constraints),
+        user_site_off=slot == "CONDA",
+    )
 
 
 def update_guard(prefix: Path, packages: Iterable[LockedPackage]) -> None:
@@ -90,9 +96,15 @@ def guard_state(prefix: Path, packages: Iterable[LockedPackage]) -> GuardState:
 
 def changed_guard_files(prefix: Path, packages: Iterable[LockedPackage]) -> tuple[Path, ...]:
     """The files of the guard that are gone, or do not do what ``install_guard`` has made them for."""
-    constraints = constraints_of(prefix)
+    constraints, slot = constraints_of(prefix), slot_of(prefix)
     wanted = {path: text.encode() for path, text in _constraints(prefix, packages).items()}
-    wanted |= guard_hooks(prefix, slot="VENV", constraints=constraints, entry=constraint_entry(constraints))
+    wanted |= guard_hooks(
+        prefix,
+        slot=slot,
+        constraints=constraints,
+        entry=constraint_entry(constraints),
+        user_site_off=slot == "CONDA",
+    )
     settings = _read(prefix / PIP_SETTINGS)
     holds = settings is not None and _holds_for_pip(prefix, settings)
     changed = [path for path, text in wanted.items() if _read(path) != text]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import paths
-from envkit.activation import hook_states
+from envkit.activation import hook_states, slot_of
 from envkit.errors import UPDATE, EnvkitError, InvalidFileError
 from envkit.installers.guard import changed_guard_files
 from envkit.model.finding import Finding
@@ -207,7 +207,8 @@ def of_hooks(environment: Environment) -> list[Finding]:
     """Whether the hooks are those that this envkit would write."""
     try:
         library_path = own_lock(environment).library_path
-        states = hook_states(environment.prefix, slot="VENV", toolkit=environment.toolkit, library_path=library_path)
+        prefix, toolkit = environment.prefix, environment.toolkit
+        states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
     found = []

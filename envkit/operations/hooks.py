@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks
+from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks, slot_of
 from envkit.errors import NotFoundError
 from envkit.installers.guard import guard_state, install_guard
 from envkit.operations.environments import usable_environment, write_record
@@ -108,7 +108,7 @@ def _repair_guard(environment: Environment, progress: Progress, lock_timeout_s: 
         if locked is None or guard_state(prefix, locked.packages) == "current":
             return False
         install_guard(prefix, locked.packages, progress)
-        attach_hooks(prefix)
+        _attach(prefix)
         progress.note("The guard's hooks and files are written again.")
     return True
 
@@ -122,13 +122,20 @@ def _rewrite(
         if toolkit is None:
             remove_hooks(prefix)
         else:
-            install_hooks(prefix, slot="VENV", toolkit=toolkit, library_path=own_lock(environment).library_path)
-            attach_hooks(prefix)
+            slot = slot_of(prefix)
+            install_hooks(prefix, slot=slot, toolkit=toolkit, library_path=own_lock(environment).library_path)
+            _attach(prefix)
         environment = replace(environment, toolkit=toolkit)
         write_record(environment)
     return HooksResult(environment, _states(environment))
 
 
 def _states(environment: Environment) -> tuple[HookState, ...]:
-    library_path = own_lock(environment).library_path
-    return hook_states(environment.prefix, slot="VENV", toolkit=environment.toolkit, library_path=library_path)
+    prefix, library_path = environment.prefix, own_lock(environment).library_path
+    return hook_states(prefix, slot=slot_of(prefix), toolkit=environment.toolkit, library_path=library_path)
+
+
+def _attach(prefix: Path) -> None:
+    """conda runs the files in ``etc/conda`` by itself; the scripts of a virtual environment have to be told."""
+    if slot_of(prefix) == "VENV":
+        attach_hooks(prefix)

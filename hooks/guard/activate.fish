@@ -1,6 +1,6 @@
-# Made by envkit: while this environment is active its locked versions hold for uv too (UV_CONSTRAINT). Rules and
-# reasons: docs/activation.md in envkit's sources. Starts no program, writes nothing, ends with status 0, leaves nothing
-# behind.
+# Made by envkit: while this environment is active its locked versions hold for uv too (UV_CONSTRAINT), and in a conda
+# prefix Python does not look into the user's own site-packages (PYTHONNOUSERSITE). Rules and reasons:
+# docs/activation.md in envkit's sources. Starts no program, writes nothing, ends with status 0, leaves nothing behind.
 
 # Undo (docs/activation.md, "The guard"; the same text stands in activate.fish and deactivate.fish): while UV_CONSTRAINT
 # is what a hook made of it, the user's state comes back (unset, empty, value). A value that the user changed meanwhile
@@ -35,6 +35,19 @@ if test -n "$_ENVKIT_@SLOT@_GUARD"; and set -qg UV_CONSTRAINT
 end
 set -eg _ENVKIT_@SLOT@_GUARD
 set -eg _ENVKIT_@SLOT@_GUARD_WAS
+# PYTHONNOUSERSITE, where a hook has set it: the user's state, unless he has changed it.
+if test -n "$_ENVKIT_@SLOT@_SITE"; and set -qg PYTHONNOUSERSITE
+    if test "$PYTHONNOUSERSITE" = "$_ENVKIT_@SLOT@_SITE"
+        set -eg PYTHONNOUSERSITE
+        if set -qg _ENVKIT_@SLOT@_SITE_WAS
+            if not set -qUx PYTHONNOUSERSITE; or test "$PYTHONNOUSERSITE" != "$_ENVKIT_@SLOT@_SITE_WAS"
+                set -gx PYTHONNOUSERSITE "$_ENVKIT_@SLOT@_SITE_WAS"
+            end
+        end
+    end
+end
+set -eg _ENVKIT_@SLOT@_SITE
+set -eg _ENVKIT_@SLOT@_SITE_WAS
 # End of undo.
 
 # Apply. This order: an interrupt between any two lines leaves a state that undo reads rightly. Without the file uv
@@ -49,5 +62,14 @@ if test -f @FILE@
     else
         set -gx UV_CONSTRAINT "$_ENVKIT_@SLOT@_GUARD"
     end
+end
+
+# In a conda prefix: packages in the user's own site-packages would hide the environment's.
+if test -n @USER_SITE_OFF@
+    if set -q PYTHONNOUSERSITE
+        set -gx _ENVKIT_@SLOT@_SITE_WAS "$PYTHONNOUSERSITE"
+    end
+    set -gx _ENVKIT_@SLOT@_SITE 1
+    set -gx PYTHONNOUSERSITE 1
 end
 true

@@ -35,5 +35,18 @@ if test -n "$_ENVKIT_@SLOT@_GUARD"; and set -qg UV_CONSTRAINT
 end
 set -eg _ENVKIT_@SLOT@_GUARD
 set -eg _ENVKIT_@SLOT@_GUARD_WAS
+# PYTHONNOUSERSITE, where a hook has set it: the user's state, unless he has changed it.
+if test -n "$_ENVKIT_@SLOT@_SITE"; and set -qg PYTHONNOUSERSITE
+    if test "$PYTHONNOUSERSITE" = "$_ENVKIT_@SLOT@_SITE"
+        set -eg PYTHONNOUSERSITE
+        if set -qg _ENVKIT_@SLOT@_SITE_WAS
+            if not set -qUx PYTHONNOUSERSITE; or test "$PYTHONNOUSERSITE" != "$_ENVKIT_@SLOT@_SITE_WAS"
+                set -gx PYTHONNOUSERSITE "$_ENVKIT_@SLOT@_SITE_WAS"
+            end
+        end
+    end
+end
+set -eg _ENVKIT_@SLOT@_SITE
+set -eg _ENVKIT_@SLOT@_SITE_WAS
 # End of undo.
 true

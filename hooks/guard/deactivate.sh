@@ -29,4 +29,13 @@ if [ -n "${_ENVKIT_@SLOT@_GUARD-}" ] && [ -n "${UV_CONSTRAINT+x}" ]; then
     fi
 fi
 \unset -v _ENVKIT_@SLOT@_GUARD _ENVKIT_@SLOT@_GUARD_WAS _envkit_rest _envkit_head
+# PYTHONNOUSERSITE, where a hook has set it: the user's state, unless he has changed it.
+if [ -n "${_ENVKIT_@SLOT@_SITE-}" ] && [ "${PYTHONNOUSERSITE-}" = "$_ENVKIT_@SLOT@_SITE" ]; then
+    if [ -n "${_ENVKIT_@SLOT@_SITE_WAS+x}" ]; then
+        \export PYTHONNOUSERSITE="$_ENVKIT_@SLOT@_SITE_WAS"
+    else
+        \unset -v PYTHONNOUSERSITE
+    fi
+fi
+\unset -v _ENVKIT_@SLOT@_SITE _ENVKIT_@SLOT@_SITE_WAS
 # End of undo.

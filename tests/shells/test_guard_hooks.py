@@ -22,11 +22,13 @@ USER_IDS = ["unset", "empty", "one", "two", "blank", "odd"]
 def guarded(tmp_path):
     """Makes a prefix with the guard's hooks alone; gives its folder of hooks and what UV_CONSTRAINT gets."""
 
-    def _make(name, slot="VENV"):
+    def _make(name, slot="VENV", *, user_site_off=False):
         file = tmp_path / "envs" / name / ".envkit" / "constraints.txt"
         file.parent.mkdir(parents=True)
         file.touch()
-        install_guard_hooks(file.parents[1], slot=slot, constraints=file, entry=constraint_entry(file))
+        install_guard_hooks(
+            file.parents[1], slot=slot, constraints=file, entry=constraint_entry(file), user_site_off=user_site_off
+        )
         return file.parents[1] / "etc" / "conda", constraint_entry(file)
 
     return _make
@@ -160,6 +162,58 @@ def test_a_universal_variable_of_fish_shows_again(shell_named, guarded, base_env
     assert [dump["UV_CONSTRAINT"] for dump in done.dumps] == ["/opt/my.txt", f"/opt/my.txt {made[1]}", "/opt/my.txt"]
 
 
+SITES = [None, "", "1", "yes"]
+SITE_IDS = ["unset", "empty", "same", "other"]
+
+
+@pytest.mark.parametrize("user", SITES, ids=SITE_IDS)
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
+def test_the_user_site_is_off_while_active(name, options, user, shell_named, guarded, base_env, tmp_path):
+    shell, options = start(shell_named(name), options)
+    made = guarded("A", "CONDA", user_site_off=True)
+    on, off = hook(made, "activate", shell), hook(made, "deactivate", shell)
+    env = base_env if user is None else {**base_env, "PYTHONNOUSERSITE": user}
+    done = shell.run(f"DUMP\n{off}DUMP\n{on}DUMP\n{on}DUMP\n{off}DUMP\n{off}DUMP\n", env, tmp_path / "run", options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    before, alone, once, twice, after, again = done.dumps
+    assert once == twice
+    assert once["PYTHONNOUSERSITE"] == "1"
+    assert once["UV_CONSTRAINT"] == made[1]
+    assert before.get("PYTHONNOUSERSITE") == user
+    assert alone == after == again == before
+
+
+@pytest.mark.parametrize("changed", [None, "", "mine"], ids=["unset", "empty", "value"])
+def test_a_user_site_that_is_set_meanwhile_stays(shell, changed, guarded, base_env, tmp_path):
+    made = guarded("A", "CONDA", user_site_off=True)
+    on, off = hook(made, "activate", shell), hook(made, "deactivate", shell)
+    change = shell.unset("PYTHONNOUSERSITE") if changed is None else shell.export("PYTHONNOUSERSITE", changed)
+    done = shell.run(f"{on}{change}{off}DUMP\n", {**base_env, "PYTHONNOUSERSITE": "yes"}, tmp_path / "run")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert done.dumps[0].get("PYTHONNOUSERSITE") == changed
+    assert not [name for name in done.dumps[0] if "ENVKIT" in name.upper()]
+
+
+@pytest.mark.parametrize("user", [None, ""], ids=["unset", "empty"])
+def test_without_constraints_uv_is_left_alone(shell, user, tmp_path, base_env):
+    prefix = tmp_path / "env"
+    install_guard_hooks(prefix, slot="CONDA", constraints=None, user_site_off=True)
+    made = (prefix / "etc" / "conda", "")
+    on, off = hook(made, "activate", shell), hook(made, "deactivate", shell)
+    env = with_user(base_env, user)
+    done = shell.run(f"DUMP\n{on}DUMP\n{off}DUMP\n", env, tmp_path / "run")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    before, inside, after = done.dumps
+    ours = {"PYTHONNOUSERSITE": "1", "_ENVKIT_CONDA_SITE": "1"}
+    assert inside == {**before, **ours}
+    assert after == before
+
+
+def test_a_virtual_environment_leaves_the_user_site_alone(shell, guarded, base_env, tmp_path):
+    done = shell.run(f"{hook(guarded('A'), 'activate', shell)}DUMP\n", base_env, tmp_path / "run")
+    assert "PYTHONNOUSERSITE" not in done.dumps[0]
+
+
 @pytest.mark.parametrize("extension", ["sh", "fish"])
 def test_undo_is_the_same_text_in_both_directions(extension):
     texts = [(hooks_dir("guard") / f"{way}.{extension}").read_text() for way in ("activate", "deactivate")]
@@ -170,7 +224,7 @@ def test_undo_is_the_same_text_in_both_directions(extension):
 @pytest.mark.parametrize("user", USER[:4], ids=USER_IDS[:4])
 @pytest.mark.parametrize("direction", ["activate", "deactivate"])
 def test_an_interrupt_between_any_two_commands_is_undone(direction, user, shell_named, guarded, base_env, tmp_path):
-    bash, made = shell_named("bash"), guarded("A")
+    bash, made = shell_named("bash"), guarded("A", "CONDA", user_site_off=True)
     on, off = (f". {quote_posix(str(made[0] / f'{way}.d' / 'envkit-guard.sh'))}" for way in ("activate", "deactivate"))
     # with extdebug a DEBUG trap that returns 2 ends the sourced file before the command at hand
     loop = f"""
@@ -194,16 +248,17 @@ done
 echo "$last"
 """
     folder = tmp_path / "run"
-    done = bash.run(loop, with_user(base_env, user), folder)
+    env = {**with_user(base_env, user), **({} if user is None else {"PYTHONNOUSERSITE": user})}
+    done = bash.run(loop, env, folder)
     assert done.stderr == ""
     steps = int(done.stdout)
     assert 5 < steps < 40
     before = read_dump(folder / "before")
-    ours = ("UV_CONSTRAINT", "ENVKIT")
+    ours = ("UV_CONSTRAINT", "PYTHONNOUSERSITE", "ENVKIT")
     for number in range(1, steps + 1):
         after = read_dump(folder / f"after{number}")
         assert {name: value for name, value in after.items() if any(word in name for word in ours)} == {
-            name: value for name, value in before.items() if name == "UV_CONSTRAINT"
+            name: value for name, value in before.items() if name in {"UV_CONSTRAINT", "PYTHONNOUSERSITE"}
         }, number
 
 

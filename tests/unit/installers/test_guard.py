@@ -46,6 +46,7 @@ FILES = [
 def prefix(tmp_path):
     folder = tmp_path / "an env"
     folder.mkdir()
+    (folder / "pyvenv.cfg").touch()
     assert guard_state(folder, PACKAGES) == "missing"
     install_guard(folder, PACKAGES, Notes())
     assert guard_state(folder, PACKAGES) == "current"

@@ -1,0 +1,34 @@
+"""Which slot of state the hooks of a prefix use: there is one for conda prefixes and one for virtual environments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from envkit.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Slot = Literal["VENV", "CONDA"]
+
+PREFIX_VARIABLES: dict[Slot, str] = {"VENV": "VIRTUAL_ENV", "CONDA": "CONDA_PREFIX"}
+"""What names the active prefix, by slot."""
+
+
+def slot_of(prefix: Path) -> Slot:
+    """The slot of ``prefix``: ``CONDA`` for what conda calls an environment, ``VENV`` for a virtual environment.
+
+    A virtual environment that was made over a conda prefix is a conda prefix: conda activates it.
+    (A conda environment has ``conda-meta/history``: https://github.com/conda/ceps/blob/main/cep-0032.md)
+
+    Raises:
+        NotFoundError: it is neither.
+    """
+    if (prefix / "conda-meta" / "history").is_file():
+        return "CONDA"
+    if (prefix / "pyvenv.cfg").is_file():
+        return "VENV"
+    raise NotFoundError(
+        f"{prefix} is no environment.",
+        why="It has neither `conda-meta/history`, as conda environments have, nor `pyvenv.cfg`, as virtual ones.",
+    )
