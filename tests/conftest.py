@@ -27,7 +27,7 @@ REAL_PYTHONS = {
 """Where this machine's Pythons lie; found through the home folder, so settled before a test has another one."""
 
 FOREIGN = re.compile(
-    r"CUDA_|NVIDIA_|NVCC|CONDA|_CONDA|_CE_|MAMBA|VIRTUAL_?ENV|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|PYTHONUSERBASE|"
+    r"CUDA_|NVIDIA_|NVCC|CONDA|_CONDA|_CE_|MAMBA|RATTLER_|VIRTUAL_?ENV|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|PYTHONUSERBASE|"
     r"ENVKIT_(?!TEST_)|_ENVKIT_|_OLD_VIRTUAL|XDG_|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|SHELL$"
 )
 """Variables of whoever runs the tests that would change what envkit does."""
@@ -73,6 +73,7 @@ def environment_for(home: Path, shared: Path, *, network: bool) -> dict[str, str
         "ENVKIT_CONFIG": str(folders["XDG_CONFIG_HOME"] / "envkit" / "config.yaml"),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "SHELL": "/bin/sh",
+        "RATTLER_CACHE_DIR": str(shared / "rattler"),
         "UV_CACHE_DIR": str(shared / "uv"),
         "VIRTUALENV_OVERRIDE_APP_DATA": str(shared / "virtualenv"),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.options import complete_spec, confirmer, json_option, progress, yes_option
+from envkit.cli.options import complete_spec, confirmer, driver_version, json_option, progress, yes_option
 from envkit.cli.render import emit
 
 
@@ -14,6 +14,7 @@ from envkit.cli.render import emit
 @click.option("-o", "--output", metavar="FILE", help="Where the lock goes, instead of beside the spec.")
 @click.option("--upgrade", is_flag=True, help="Take the newest versions that the spec allows.")
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="P", help="The same for one package.")
+@click.option("--driver", metavar="V", help="Driver version of the target machine; for specs with installer: conda.")
 @click.option("--trust-source", "trusted_hosts", multiple=True, metavar="HOST", help="A source's host that you trust.")
 @yes_option
 @json_option
@@ -24,6 +25,7 @@ def command(
     output: str | None,
     upgrade: bool,
     upgrade_packages: tuple[str, ...],
+    driver: str | None,
     trusted_hosts: tuple[str, ...],
     yes: bool,
     as_json: bool,
@@ -36,6 +38,7 @@ def command(
     from envkit.operations.environments import prefix_from  # noqa: PLC0415
     from envkit.operations.lock import lock_spec  # noqa: PLC0415
     from envkit.operations.specs import find_spec  # noqa: PLC0415
+    from envkit.operations.virtual_packages import Target  # noqa: PLC0415
 
     found = find_spec(spec)
     target = output if output is not None or not found.is_shipped else found.lock_path.name
@@ -47,6 +50,7 @@ def command(
             upgrade=upgrade,
             upgrade_packages=upgrade_packages,
             spec=found.spec,
+            target=Target(driver=driver_version(driver)),
             trusted_hosts=trusted_hosts,
             confirm=confirmer(yes=yes),
             progress=shown,

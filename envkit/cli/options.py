@@ -16,6 +16,7 @@ from envkit.cli.progress import make_progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from envkit.model.driver import DriverVersion
     from envkit.model.progress import Progress
     from envkit.operations.options import CreateOptions
 
@@ -134,15 +135,16 @@ _CREATE_OPTIONS = (
         "--backend",
         type=click.Choice(["auto", "conda", "venv"]),
         default="auto",
-        help="What makes the prefix. This version makes virtual environments.",
+        help="What makes the prefix: conda's layout or a virtual environment. Default: conda's where conda is here.",
     ),
     click.option("--engine", type=click.Choice(["uv", "pip"]), default="uv", help="What installs. Default: uv."),
     click.option("--python", metavar="V|EXE", help="Python to use: a version that is here, or a program."),
     click.option("--cuda", metavar="V|auto", help="CUDA that the driver of the target machine serves."),
+    click.option("--driver", metavar="V", help="Driver version of the target machine, as in 535.54.03."),
     click.option("--toolkit", metavar="V|DIR|none", help="Toolkit that activation switches to."),
     click.option("--offline", is_flag=True, help="Use only what is on this disk."),
     click.option(
-        "--wheelhouse", type=click.Path(), metavar="DIR", help="Folder with wheels; a file there is used by its hash."
+        "--wheelhouse", type=click.Path(), metavar="DIR", help="Folder with packages; a file there is used by its hash."
     ),
     click.option("--replace", is_flag=True, help="Replace the environment that is at that place."),
     click.option("--update-lock", is_flag=True, help="Make the lock again when it is older than its spec."),
@@ -161,6 +163,22 @@ def create_options(function: _F) -> _F:
     for option in reversed(_CREATE_OPTIONS):
         function = option(function)
     return json_option(yes_option(function))
+
+
+def driver_version(text: str | None) -> DriverVersion | None:
+    """``--driver``.
+
+    Raises:
+        UsageError: it is no version of a driver.
+    """
+    from envkit.model.driver import DriverVersion  # noqa: PLC0415 - start-up counts
+
+    try:
+        return None if text is None else DriverVersion.parse(text)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--driver {text} is no version of a driver. Write it as in --driver 535.54.03."
+        ) from error
 
 
 def to_create_options(values: dict[str, Any]) -> CreateOptions:
@@ -184,6 +202,7 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
         engine=values["engine"],
         python=values["python"],
         cuda=cuda,
+        driver=driver_version(values["driver"]),
         toolkit=values["toolkit"],
         offline=values["offline"],
         wheelhouse=None if wheelhouse is None else prefix_from(wheelhouse),

@@ -12,8 +12,9 @@ from envkit.compat.tables import MAY_REFUSE, arch_list, driver_need, version_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from envkit.model.conda_record import CondaRecord
     from envkit.model.driver import DriverVersion
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 Needs = Mapping[str, Mapping[str, Any]]
 _MANYLINUX = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
@@ -61,6 +62,19 @@ def needs_of(packages: Iterable[LockedPackage], cuda: str | None, platform: str)
         ptx = {"ptx": list(code.ptx)} if code.ptx else {}
         needs["compute_capability"] = {"list": list(code.capabilities), **ptx, "known": code.known}
     glibc = max((found for package in entries if (found := _needed_glibc(package.file))), default=None)
+    if glibc is not None:
+        needs["glibc"] = {"minimum": f"{glibc[0]}.{glibc[1]}", "known": "confirmed"}
+    return needs
+
+
+def needs_of_records(records: Iterable[CondaRecord], cuda: str | None, platform: str) -> dict[str, dict[str, Any]]:
+    """The same for conda's packages: the driver by the build's CUDA, glibc by what they depend on.
+
+    For which GPUs a channel's torch has code is not known: the tables hold those of wheels.
+    """
+    needs = needs_of((), cuda, platform)
+    found = (re.match(r"__glibc\s*>=\s*(\d+\.\d+)", text) for record in records for text in record.depends)
+    glibc = max((pair for match in found if match and (pair := _pair(match[1])) is not None), default=None)
     if glibc is not None:
         needs["glibc"] = {"minimum": f"{glibc[0]}.{glibc[1]}", "known": "confirmed"}
     return needs

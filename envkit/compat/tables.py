@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from envkit import resources
+
+if TYPE_CHECKING:
+    from envkit.model.driver import DriverVersion
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
@@ -98,6 +101,21 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
         return None
     minimum = min(floors, key=version_key)
     return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum])
+
+
+def served_cuda(driver: DriverVersion, platform: str) -> str | None:
+    """The newest CUDA that a driver serves, by the drivers that the toolkits were released with; None: none known.
+
+    That is what nvidia-smi shows as its CUDA version. A newer minor version of the same major one may work as well.
+    """
+    system = "windows" if platform == "win-64" else "linux"
+    served = [
+        row["toolkit"]
+        for row in _table("cuda_toolkits")["toolkits"]
+        for update in row["updates"]
+        if update.get(f"driver_{system}") and version_key(update[f"driver_{system}"]) <= driver.parts
+    ]
+    return max(served, key=version_key, default=None)
 
 
 def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.installers.indexes import PipConfig
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 
 @dataclass(frozen=True, slots=True)

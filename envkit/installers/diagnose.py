@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from envkit.errors import EnvkitError
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 _MISMATCH = re.compile(r"hash mismatch|do not match the hashes", re.IGNORECASE)
 _UNREACHABLE = re.compile(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from envkit.errors import EnvkitError
     from envkit.installers.indexes import PipConfig
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 _WORTH_ASKING = re.compile(
     r"end of file before message length|error decoding response body|error reading a body|incompleteread|"

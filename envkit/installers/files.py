@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
 
 
 def local_files(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from envkit.errors import EnvkitError
     from envkit.installers.indexes import PipConfig
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 _TIMEOUT_S = 4 * 3600.0

@@ -28,7 +28,7 @@ from envkit.installers.toml import parse_toml
 from envkit.installers.uv import uv_environment, uv_program
 from envkit.installers.uv_settings import UvSettings, write_connection_settings
 from envkit.model.addresses import redacted
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from envkit.installers.indexes import PipConfig
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 

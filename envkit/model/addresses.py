@@ -10,6 +10,7 @@ from envkit.errors import InvalidFileError
 
 if TYPE_CHECKING:
     from envkit.model.fields import Fields
+    from envkit.model.yamltext import Path, YamlDocument
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _INDEX = re.compile(rf"https?://{_HOST}(?::[0-9]{{1,5}})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?", re.ASCII)
@@ -60,17 +61,21 @@ def index_address(fields: Fields, key: str) -> str:
     Raises:
         InvalidFileError: it is no such address.
     """
-    address = fields.text(key)
+    return checked_index_address(fields.document, (*fields.path, key), key, fields.text(key))
+
+
+def checked_index_address(document: YamlDocument, path: Path, key: str, address: str) -> str:
+    """``index_address`` of the text ``address``, which stands at ``path``."""
     if "@" in address.partition("://")[2].partition("/")[0] or has_credentials(address):
-        raise fields.error(
-            key,
+        raise document.error(
+            path,
             f"{key}: an address in a spec or lock must not hold a user name or password.",
             why="Specs and locks are shared; what stands in them is no secret.",
             hint="Keep credentials in netrc or a keyring.",
         )
     if (_INDEX.fullmatch(address) or _FILE.fullmatch(address)) is None or not is_address(address):
-        raise fields.error(
-            key,
+        raise document.error(
+            path,
             f"{key}: {address!r} is no address of an index.",
             hint="Write https://HOST/PATH (or http, or file:///FOLDER), anything unusual in PATH percent-encoded.",
         )

@@ -90,3 +90,12 @@ class SmiReport:
     banner: str | None = None
     exit_status: int | None = None
     found_at: str | None = None
+
+    @property
+    def cuda_version(self) -> str | None:
+        """The newest CUDA that the driver serves, from the banner's first lines; not what is installed.
+
+        Since driver 610 the banner calls it "CUDA UMD Version" (https://docs.nvidia.com/deploy/nvidia-smi).
+        """
+        found = re.search(r"CUDA (?:UMD )?Version\s*:\s*([0-9]+\.[0-9]+)", self.banner or "", re.ASCII)
+        return None if found is None else found[1]

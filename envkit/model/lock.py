@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from envkit.model.additions import KEYS as _KEYS_OF_ADDITIONS
 from envkit.model.additions import NOTHING_ADDED, Additions, parse_additions
-from envkit.model.addresses import index_address
+from envkit.model.conda_record import CondaRecord, conda_record
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, toolkit_release
-from envkit.model.locked import check_known, locked_file, locked_needs
+from envkit.model.locked import LockedPackage, locked_needs, locked_package
 from envkit.model.names import VersionName
 from envkit.model.spec import INSTALLERS, PLATFORMS
-from envkit.model.yamltext import parse_yaml, plain
+from envkit.model.yamltext import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from envkit.model.yamltext import Path, YamlDocument
 
 SCHEMA = 1
+CONDA_TORCH = "pytorch"
+"""What torch is called in conda's channels."""
 _KEYS = {
     "schema",
     "spec",
@@ -35,57 +37,34 @@ _KEYS = {
     "drift",
     *_KEYS_OF_ADDITIONS,
 }
-_PACKAGE_KEYS = {"name", "version", "source", "file", "sha256", "size", "known"}
 _PLATFORM_KEYS = {"needs", "packages", "base"}
-_SHA256_DIGITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class LockedPackage:
-    """One file of an environment.
-
-    Attributes:
-        name: the project's canonical name.
-        version: its version, local label included.
-        file: name of the wheel (or sdist).
-        sha256: 64 hexadecimal digits, or None: the hash that the source states is taken at creation.
-        size: in bytes, or None where it is not known.
-        source: address of the index it comes from, or None for the user's default index.
-        known: how well the hash is known where that is not from the index itself: "single", "confirmed".
-    """
-
-    name: str
-    version: str
-    file: str
-    sha256: str | None
-    size: int | None = None
-    source: str | None = None
-    known: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as it stands in a lock file."""
-        entry: dict[str, Any] = {"name": self.name, "version": self.version}
-        if self.source is not None:
-            entry["source"] = self.source
-        entry |= {"file": self.file, "sha256": self.sha256}
-        if self.size is not None:
-            entry["size"] = self.size
-        if self.known is not None:
-            entry["known"] = self.known
-        return entry
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A package whose installed version is not the locked one; None means absent."""
+    """A package whose installed version is not the locked one; None means absent.
+
+    Attributes:
+        name: of pip's or conda's package; a project may have another name in each.
+        locked: the version in the lock; of conda's packages with the build, "1.26.4 py39_0".
+        installed: likewise, in the environment.
+        installer: whose package it is where that is not the environment's installer: "conda", "pip"; else None.
+    """
 
     name: str
     locked: str | None
     installed: str | None
+    installer: str | None = None
 
     def __str__(self) -> str:
         locked = f"locked {self.locked}" if self.locked is not None else "not in the lock"
-        return f"{self.name} {self.installed or 'is missing'} ({locked})"
+        whose = f" of {self.installer}" if self.installer is not None else ""
+        return f"{self.name} {self.installed or 'is missing'}{whose} ({locked})"
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The entry in locks and in JSON output."""
+        entry = {"name": self.name, "locked": self.locked, "installed": self.installed}
+        return entry if self.installer is None else entry | {"installer": self.installer}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +73,18 @@ class LockedPlatform:
 
     Attributes:
         needs: facts about the machine, each a mapping with its values and ``known``: driver, compute_capability, glibc.
-        packages: the files of the installer, by name.
-        base: conda records of a conda prefix; empty for venvs.
+        packages: pip's files; none with installer conda.
+        base: conda's files: all there are with installer conda; Python and what it needs for pip in a conda prefix;
+            none in venvs.
     """
 
     packages: tuple[LockedPackage, ...]
     needs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    base: tuple[Mapping[str, Any], ...] = ()
+    base: tuple[CondaRecord, ...] = ()
+
+    def record(self, name: str) -> CondaRecord | None:
+        """The conda record of a package, or None."""
+        return next((item for item in self.base if item.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +121,16 @@ class Lock:
 
     def environment_name(self, platform: str) -> str | None:
         """The version name of the environment on ``platform``, or None where torch is not in the lock."""
-        torch = self.package(platform, "torch")
-        if torch is None:
+        version = self.torch_version(platform)
+        return None if version is None else str(VersionName(version.split("+")[0], self.cuda, self.python))
+
+    def torch_version(self, platform: str) -> str | None:
+        """The version of torch on ``platform``, local label included, or None where it is not in the lock."""
+        found = self.platforms.get(platform)
+        if found is None:
             return None
-        return str(VersionName(torch.version.split("+")[0], self.cuda, self.python))
+        torch = self.package(platform, "torch") if self.installer == "pip" else found.record(CONDA_TORCH)
+        return None if torch is None else torch.version
 
     def package(self, platform: str, name: str) -> LockedPackage | None:
         """The entry of a package, or None."""
@@ -154,10 +144,13 @@ class Lock:
             [item.name, item.version, item.file, item.source or "", item.sha256 or ""] for item in found.packages
         )
         content = [self.installer, self.python, self.cuda, self.toolkit, self.library_path, packages]
-        return canonical_sha256([*content, [dict(record) for record in found.base]])
+        return canonical_sha256([*content, sorted(record.identity for record in found.base)])
 
     def same_files(self, other: Lock, platform: str) -> bool:
-        """Whether ``other`` gives the same environment, a hash that was not known before it was made aside."""
+        """Whether ``other`` gives the same environment; what is settled at creation may be missing in one of them.
+
+        That is a hash that the lock did not know, and the conda base of a pip environment.
+        """
         mine, its = self.platforms.get(platform), other.platforms.get(platform)
         if mine is None or its is None or len(mine.packages) != len(its.packages):
             return False
@@ -166,16 +159,24 @@ class Lock:
             known = one.sha256 is not None and two.sha256 is not None
             if known and one.sha256 != two.sha256:
                 return False
-        return self._without_hashes(platform).digest(platform) == other._without_hashes(platform).digest(platform)
-
-    def _without_hashes(self, platform: str) -> Lock:
-        found = self.platforms[platform]
-        packages = tuple(replace(item, sha256=None) for item in found.packages)
-        return replace(self, platforms={platform: replace(found, packages=packages)})
+        has_base = self.installer == "conda" or (mine.base and its.base)
+        one, two = (_settled_before(lock, platform, with_base=bool(has_base)) for lock in (self, other))
+        return one.digest(platform) == two.digest(platform)
 
     def with_packages(self, platform: str, packages: tuple[LockedPackage, ...]) -> Lock:
         """This lock with other package entries for ``platform``, and that platform alone."""
         return replace(self, platforms={platform: replace(self.platforms[platform], packages=packages)})
+
+    def with_base(self, platform: str, base: tuple[CondaRecord, ...]) -> Lock:
+        """This lock with other conda records for ``platform``, and that platform alone."""
+        return replace(self, platforms={platform: replace(self.platforms[platform], base=base)})
+
+
+def _settled_before(lock: Lock, platform: str, *, with_base: bool) -> Lock:
+    found = lock.platforms[platform]
+    packages = tuple(replace(item, sha256=None) for item in found.packages)
+    base = found.base if with_base else ()
+    return replace(lock, platforms={platform: replace(found, packages=packages, base=base)})
 
 
 def parse_lock(text: str, path: str) -> Lock:
@@ -243,15 +244,9 @@ def _platform(document: YamlDocument, name: str, installer: str) -> LockedPlatfo
     if name not in PLATFORMS:
         raise document.error(path, f"unknown platform {name!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
     fields = Fields(document, path, _PLATFORM_KEYS)
-    packages = tuple(_package(document, item_path) for item_path, _ in fields.items("packages"))
-    seen: set[str] = set()
-    for index, package in enumerate(packages):
-        if package.name in seen:
-            raise document.error((*path, "packages", index), f"{package.name} is locked twice.")
-        seen.add(package.name)
+    packages, base = _packages(document, fields, installer)
     needs = locked_needs(document, (*path, "needs")) if "needs" in fields else {}
-    base = tuple(_record(document, item_path) for item_path, _ in fields.items("base"))
-    if not packages and (installer == "pip" or not base):
+    if not (packages if installer == "pip" else base):
         raise document.error(
             path,
             f"the lock holds no packages for {name}.",
@@ -261,39 +256,23 @@ def _platform(document: YamlDocument, name: str, installer: str) -> LockedPlatfo
     return LockedPlatform(packages=packages, needs=needs, base=base)
 
 
-def _record(document: YamlDocument, path: Path) -> Mapping[str, Any]:
-    """A conda record of the base, taken as it is."""
-    record = document.at(path)
-    if not isinstance(record, dict):
-        raise document.error(path, f"base: expected a mapping, found {describe(record)}.")
-    return {key: plain(value) for key, value in record.items()}
-
-
-def _package(document: YamlDocument, path: Path) -> LockedPackage:
-    fields = Fields(document, path, _PACKAGE_KEYS)
-    name, version, file = locked_file(fields)
-    package = LockedPackage(
-        name=name,
-        version=version,
-        file=file,
-        sha256=fields.optional_text("sha256"),
-        size=fields.optional_integer("size"),
-        source=index_address(fields, "source") if fields.optional_text("source") is not None else None,
-        known=check_known(fields),
-    )
-    if package.sha256 is None:
-        if not (package.source or "").startswith("https:"):
-            raise fields.error(
-                "sha256",
-                f"{package.name}: a file without sha256 must come from a named https source.",
-                why="Without a hash only the source's own statement, over a secured connection, says what the file is.",
-                hint="Run `envkit lock` again, or write the hash.",
-            )
-    elif len(package.sha256) != _SHA256_DIGITS or set(package.sha256) - set("0123456789abcdef"):
-        raise fields.error("sha256", f"sha256: {package.sha256!r} is not 64 hexadecimal digits in lower case.")
-    return package
+def _packages(
+    document: YamlDocument, fields: Fields, installer: str
+) -> tuple[tuple[LockedPackage, ...], tuple[CondaRecord, ...]]:
+    """pip's files and conda's; with installer conda these stand under ``packages``, else under ``base``."""
+    of_packages, of_base = ([path for path, _ in fields.items(key)] for key in ("packages", "base"))
+    if installer == "conda":
+        of_packages, of_base = [], [*of_packages, *of_base]
+    packages = tuple(locked_package(document, path) for path in of_packages)
+    base = tuple(conda_record(document, path) for path in of_base)
+    for paths, names in ((of_packages, [item.name for item in packages]), (of_base, [item.name for item in base])):
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise document.error(paths[index], f"{name} is locked twice.")
+    return packages, base
 
 
 def _drift(document: YamlDocument, path: Path) -> Drift:
-    fields = Fields(document, path, {"name", "locked", "installed"})
-    return Drift(fields.text("name"), fields.optional_text("locked"), fields.optional_text("installed"))
+    fields = Fields(document, path, {"name", "locked", "installed", "installer"})
+    values = (fields.optional_text(key) for key in ("locked", "installed", "installer"))
+    return Drift(fields.text("name"), *values)

@@ -9,7 +9,11 @@ import yaml
 from envkit.model.lock import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from envkit.model.conda_record import CondaRecord
     from envkit.model.lock import Lock
+    from envkit.model.locked import LockedPackage
 
 
 def render_lock(lock: Lock) -> str:
@@ -33,17 +37,20 @@ def render_lock(lock: Lock) -> str:
         lines.append(f"  {name}:")
         lines.append("    needs:" if platform.needs else "    needs: {}")
         lines += [f"      {key}: {_flow(dict(fact))}" for key, fact in platform.needs.items()]
-        lines.append("    packages:")
-        lines += [f"    - {_flow(package.to_dict())}" for package in sorted(platform.packages, key=lambda p: p.name)]
-        lines.append("    base:" if platform.base else "    base: []")
-        lines += [f"    - {_flow(dict(record))}" for record in platform.base]
+        files = platform.packages if lock.installer == "pip" else platform.base
+        lines += ["    packages:", *_entries(files)]
+        base = platform.base if lock.installer == "pip" else ()
+        lines += ["    base:" if base else "    base: []", *_entries(base)]
     if lock.drift:
         lines.append("drift:")
-        entries = ({"name": item.name, "locked": item.locked, "installed": item.installed} for item in lock.drift)
-        lines += [f"- {_flow(entry)}" for entry in entries]
+        lines += [f"- {_flow(item.to_dict())}" for item in lock.drift]
     for key, items in lock.additions.to_dict().items():
         lines += [f"{key}:", *(f"- {_flow(item)}" for item in items)]
     return "\n".join(lines) + "\n"
+
+
+def _entries(files: Iterable[LockedPackage | CondaRecord]) -> list[str]:
+    return [f"    - {_flow(file.to_dict())}" for file in sorted(files, key=lambda item: item.name)]
 
 
 def _flow(value: object) -> str:

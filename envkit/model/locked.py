@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
+from envkit.model.addresses import index_address
 from envkit.model.fields import Fields, describe
 from envkit.model.yamltext import plain
 
@@ -22,12 +24,49 @@ _NAME = re.compile(r"[A-Z0-9](?:[A-Z0-9._-]*[A-Z0-9])?", re.ASCII | re.IGNORECAS
 _PLAIN = re.compile(r"[A-Za-z0-9._+!-]+", re.ASCII)
 _MAXIMUM_FILE_NAME = 255
 """Bytes; what file systems allow."""
+_PACKAGE_KEYS = {"name", "version", "source", "file", "sha256", "size", "known"}
+_SHA256_DIGITS = 64
 _RELEASE = re.compile(r"\d+\.\d+", re.ASCII)
 _FACTS = {
     "driver": {"minimum", "toolkit", "known"},
     "compute_capability": {"list", "ptx", "known"},
     "glibc": {"minimum", "known"},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class LockedPackage:
+    """One file of an environment.
+
+    Attributes:
+        name: the project's canonical name.
+        version: its version, local label included.
+        file: name of the wheel (or sdist).
+        sha256: 64 hexadecimal digits, or None: the hash that the source states is taken at creation.
+        size: in bytes, or None where it is not known.
+        source: address of the index it comes from, or None for the user's default index.
+        known: how well the hash is known where that is not from the index itself: "single", "confirmed".
+    """
+
+    name: str
+    version: str
+    file: str
+    sha256: str | None
+    size: int | None = None
+    source: str | None = None
+    known: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as it stands in a lock file."""
+        entry: dict[str, Any] = {"name": self.name, "version": self.version}
+        if self.source is not None:
+            entry["source"] = self.source
+        entry |= {"file": self.file, "sha256": self.sha256}
+        if self.size is not None:
+            entry["size"] = self.size
+        if self.known is not None:
+            entry["known"] = self.known
+        return entry
 
 
 def locked_file(fields: Fields) -> tuple[str, str, str]:
@@ -126,3 +165,33 @@ def check_known(fields: Fields) -> str | None:
     if known is not None and known not in KNOWN:
         raise fields.error("known", f"known: {known!r} is none of {', '.join(KNOWN)}.")
     return known
+
+
+def locked_package(document: YamlDocument, path: Path) -> LockedPackage:
+    """The package entry at ``path`` of a lock.
+
+    Raises:
+        InvalidFileError: a part of it is wrong, or its hash is missing without a source that states it.
+    """
+    fields = Fields(document, path, _PACKAGE_KEYS)
+    name, version, file = locked_file(fields)
+    package = LockedPackage(
+        name=name,
+        version=version,
+        file=file,
+        sha256=fields.optional_text("sha256"),
+        size=fields.optional_integer("size"),
+        source=index_address(fields, "source") if fields.optional_text("source") is not None else None,
+        known=check_known(fields),
+    )
+    if package.sha256 is None:
+        if not (package.source or "").startswith("https:"):
+            raise fields.error(
+                "sha256",
+                f"{package.name}: a file without sha256 must come from a named https source.",
+                why="Without a hash only the source's own statement, over a secured connection, says what the file is.",
+                hint="Run `envkit lock` again, or write the hash.",
+            )
+    elif len(package.sha256) != _SHA256_DIGITS or set(package.sha256) - set("0123456789abcdef"):
+        raise fields.error("sha256", f"sha256: {package.sha256!r} is not 64 hexadecimal digits in lower case.")
+    return package

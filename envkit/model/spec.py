@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from envkit.model.addresses import index_address
+from envkit.model.conda_record import channel_text
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, is_number, number_error, toolkit_release
 from envkit.model.names import VersionName
+from envkit.model.spec_packages import check_packages
 from envkit.model.yamltext import parse_yaml, plain
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Spec:
         for text in self.packages:
             found = re.match(r"(?:torch|pytorch)\s*={1,2}\s*([0-9][^\s,;=]*)", text)
             if found is not None:
-                return found.group(1)
+                return found.group(1).removesuffix(".*")
         return None
 
     def source_of(self, name: str) -> Source | None:
@@ -153,7 +154,7 @@ def spec_of(document: YamlDocument) -> Spec:
         cuda=cuda,
         packages=packages,
         sources=_sources(fields),
-        channels=fields.texts("channels") if installer == "conda" else (),
+        channels=_channels(fields) if installer == "conda" else (),
         toolkit=toolkit_release(fields, cuda),
         platforms=_platforms(fields),
         sdist=tuple(canonicalize_name(item) for item in fields.texts("sdist")) if installer == "pip" else (),
@@ -161,7 +162,7 @@ def spec_of(document: YamlDocument) -> Spec:
         sha256=canonical_sha256(plain(document.data)),
         path=document.source,
     )
-    _check_packages(spec, fields)
+    check_packages(spec, fields)
     return spec
 
 
@@ -216,6 +217,24 @@ def _platforms(fields: Fields) -> tuple[str, ...]:
     return platforms
 
 
+def _channels(fields: Fields) -> tuple[str, ...]:
+    """The channels of a conda spec, in the order of their priority; the spec alone decides, never the machine."""
+    names = fields.texts("channels")
+    if not names:
+        raise fields.error(
+            "channels",
+            "channels: name at least one.",
+            why="The channels of a machine's .condarc do not count, so that a spec gives the same everywhere.",
+            hint="Write channels: [conda-forge].",
+        )
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise fields.document.error((*fields.path, "channels", index), f"channels: {name} is named twice.")
+    return tuple(
+        channel_text(fields, "channels", name, (*fields.path, "channels", index)) for index, name in enumerate(names)
+    )
+
+
 def _sources(fields: Fields) -> tuple[Source, ...]:
     sources = []
     for path, _item in fields.items("sources") if "sources" in fields else ():
@@ -242,38 +261,3 @@ def _check_claimed_once(sources: Iterable[Source], fields: Fields) -> None:
                     hint="Name it under one of them.",
                 )
         seen.append(source)
-
-
-def _check_packages(spec: Spec, fields: Fields) -> None:
-    if spec.installer == "conda":
-        return
-    for index, text in enumerate(spec.packages):
-        path = ("packages", index)
-        try:
-            requirement = Requirement(text)
-        except (InvalidRequirement, RecursionError) as error:
-            hint = 'Write it as in torch==1.12.1+cu113 or "numpy<2".'
-            if re.search(r"[^=<>!~]=[^=]", text):
-                hint = "conda's single '=' does not belong into a spec with installer: pip. " + hint
-            raise fields.document.error(path, f"packages: {text!r} is no requirement.", hint=hint) from error
-        if requirement.url is not None:
-            raise fields.document.error(
-                path,
-                f"packages: {text!r} names an address.",
-                why="A package installed from an address cannot be found on another machine or mirror.",
-                hint="Name the index under sources and the package by its version.",
-            )
-        if canonicalize_name(requirement.name) == "torch":
-            _check_label(spec, requirement, path, fields.document)
-
-
-def _check_label(spec: Spec, requirement: Requirement, path: tuple[str, int], document: YamlDocument) -> None:
-    wanted = "cpu" if spec.cuda is None else "cu" + spec.cuda.replace(".", "")
-    for pin in requirement.specifier:
-        label = pin.version.partition("+")[2]
-        if label and label != wanted:
-            raise document.error(
-                path,
-                f"packages: {requirement} is built for {label}, but the spec says cuda: {spec.cuda or 'cpu'}.",
-                hint=f"Write torch==...+{wanted}, or change cuda.",
-            )

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
     from envkit.model.environment import Environment
-    from envkit.model.lock import Lock, LockedPackage
+    from envkit.model.lock import Lock
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
     from envkit.operations.staging import Stage
 

@@ -9,21 +9,25 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit import __version__, fs
-from envkit.activation import attach_hooks, install_hooks
+from envkit.activation import attach_hooks, install_hooks, slot_of
+from envkit.backends import conda
 from envkit.backends.venv import make_venv
 from envkit.errors import EnvkitError, StorageError
-from envkit.installers.installed import installed_packages
-from envkit.model.environment import Environment
-from envkit.model.lock import Drift
+from envkit.installers.condarc import read_conda_settings
+from envkit.installers.rattler import calls as rattler
+from envkit.model.environment import Environment, python_of
 from envkit.operations import clock, environments, journal, mend, recovery
+from envkit.operations.conda_base import INSTALL_TIMEOUT_S
 from envkit.operations.editables import reinstall_editables
 from envkit.operations.environments import write_record
-from envkit.operations.own_files import write_own_files
+from envkit.operations.own_files import drift_text, write_own_files
+from envkit.operations.toolkits import toolkit_inside
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.progress import Progress
+    from envkit.model.toolkit import Toolkit
     from envkit.operations.journal import Journal
     from envkit.operations.plan import Plan, Seconds
 
@@ -112,41 +116,83 @@ def put_back(pending: Journal, progress: Progress) -> None:
 
 def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) -> Environment:
     options, lock, prefix = plan.options, plan.lock, plan.prefix
-    packages = lock.platforms[plan.platform].packages
     (prefix / journal.MARKER).parent.mkdir(parents=True)
     fs.write_text(prefix / journal.MARKER, pending.token)
-    progress.step(f"virtual environment with Python {plan.interpreter.version}")
-    python = make_venv(prefix, plan.interpreter, engine=options.engine)
+    python = _make_prefix(plan, progress)
     seconds.until_now("interpreter")
-    progress.step(f"{len(packages)} packages by {options.engine}")
-    mend.install_packages(plan, python, progress)
-    _check_installed(plan)
-    mend.check_new_files(plan, python, progress)
+    _install(plan, python, progress)
     seconds.until_now("packages")
     progress.step("hooks and record")
-    install_hooks(prefix, slot="VENV", toolkit=plan.toolkit, library_path=lock.library_path)
-    attach_hooks(prefix)
+    toolkit = plan.toolkit if plan.options.toolkit is not None else toolkit_inside(prefix) or plan.toolkit
+    install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path)
+    if plan.backend == "venv":
+        attach_hooks(prefix)
     reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)
     write_own_files(prefix, lock, plan.platform, progress, guard=options.guard)
-    environment = _record_of(plan)
+    environment = _record_of(plan, toolkit)
     fs.flush(prefix, limit_s=_FLUSH_LIMIT_S)
     write_record(environment)  # last: what has a record is whole
+    if plan.backend == "conda":
+        conda.register(prefix)
     seconds.until_now("hooks")
     return environment
 
 
-def _record_of(plan: Plan) -> Environment:
+def _make_prefix(plan: Plan, progress: Progress) -> Path:
+    """Make the prefix with its Python; gives the interpreter."""
+    if plan.interpreter is not None:
+        progress.step(f"virtual environment with Python {plan.interpreter.version}")
+        return make_venv(plan.prefix, plan.interpreter, engine=plan.options.engine)
+    if plan.lock.installer == "pip":
+        progress.step(f"conda prefix with Python {plan.python_version}")
+        _install_by_rattler(plan, progress)
+    return python_of(plan.prefix)
+
+
+def _install(plan: Plan, python: Path, progress: Progress) -> None:
+    """Install what the spec names, by its own installer alone."""
+    locked = plan.lock.platforms[plan.platform]
+    if plan.lock.installer == "conda":
+        progress.step(f"{len(locked.base)} packages by py-rattler")
+        _install_by_rattler(plan, progress)
+        _check_installed(plan)
+        return
+    progress.step(f"{len(locked.packages)} packages by {plan.options.engine}")
+    mend.install_packages(plan, python, progress)
+    _check_installed(plan)
+    mend.check_new_files(plan, python, progress)
+
+
+def _install_by_rattler(plan: Plan, progress: Progress) -> None:
+    report = rattler.install(
+        [record.to_dict() for record in plan.lock.platforms[plan.platform].base],
+        plan.prefix,
+        settings=plan.conda or read_conda_settings(),
+        platform=plan.platform,
+        offline=plan.options.offline,
+        timeout_s=INSTALL_TIMEOUT_S,
+        progress=progress,
+        folders=[plan.options.wheelhouse] if plan.options.wheelhouse is not None else [],
+    )
+    if report.unlinked_scripts:
+        progress.note(
+            f"Link scripts of {', '.join(report.unlinked_scripts)} were not run: envkit runs no code of packages while "
+            "it installs. What they do is in their recipes; most only print a message."
+        )
+
+
+def _record_of(plan: Plan, toolkit: Toolkit | None) -> Environment:
     options, lock = plan.options, plan.lock
     return Environment(
         name=plan.name,
         id=secrets.token_hex(4),
         prefix=plan.prefix,
-        backend="venv",
+        backend=plan.backend,
         installer=lock.installer,
-        engine=options.engine,
-        python=plan.interpreter.version,
+        engine=plan.engine,
+        python=plan.python_version,
         build_cuda=lock.cuda,
-        toolkit=plan.toolkit,
+        toolkit=toolkit,
         lock_sha256=lock.digest(plan.platform),
         spec=lock.spec,
         guard=options.guard,
@@ -157,11 +203,8 @@ def _record_of(plan: Plan) -> Environment:
 
 def _check_installed(plan: Plan) -> None:
     """Nothing but what the lock holds is there, and all of it."""
-    locked = {item.name: item.version for item in plan.lock.platforms[plan.platform].packages}
-    installed = installed_packages(plan.prefix)
-    wrong = sorted(name for name in locked.keys() | installed.keys() if locked.get(name) != installed.get(name))
-    if wrong:
-        told = ", ".join(str(Drift(name, locked.get(name), installed.get(name))) for name in wrong[:5])
+    told = drift_text(plan.prefix, plan.lock, plan.platform, with_added=True)
+    if told is not None:
         raise EnvkitError(
             f"The installer did not install what the lock says: {told}.",
             why="This is a defect of envkit or of the lock file; nothing was kept.",

@@ -10,21 +10,24 @@ from envkit.errors import EnvkitError, ExistsError, UnfitMachineError, Verificat
 from envkit.fs import flush
 from envkit.model.additions import without_added
 from envkit.operations import journal
+from envkit.operations.backend import Place, place_of
 from envkit.operations.build import build, put_back
+from envkit.operations.drift import drift_of
 from envkit.operations.editables import without_editables
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
+from envkit.operations.foreign import complete
 from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import drift_of, drift_text, own_lock
+from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
-from envkit.operations.plan import Plan, Seconds, check_backend, check_place, make_plan, name_and_prefix
+from envkit.operations.plan import Plan, Seconds, check_place, make_plan
 from envkit.operations.recovery import recover, undo
 from envkit.operations.remove import tell_users
 from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
 from envkit.operations.toolkits import toolkit_for
-from envkit.operations.trust import check_sources
+from envkit.operations.trust import check_sources, sources_of
 from envkit.operations.verify import VerifyResult, verify_environment
 from envkit.probes.host import current_platform
 
@@ -74,13 +77,17 @@ class CreateResult:
             "seconds": self.seconds.to_json(),
         }
         if self.plan is not None:
-            packages = self.plan.lock.platforms[self.plan.platform].packages
+            locked = self.plan.lock.platforms[self.plan.platform]
             value["plan"] = {
                 "name": self.plan.name,
                 "prefix": str(self.plan.prefix),
-                "python": str(self.plan.interpreter.path),
+                "backend": self.plan.backend,
+                "python": None if self.plan.interpreter is None else str(self.plan.interpreter.path),
                 "toolkit": None if self.plan.toolkit is None else self.plan.toolkit.to_json(),
-                "packages": [{"name": p.name, "version": p.version, "source": p.source} for p in packages],
+                "packages": [
+                    *({"name": item.name, "version": item.version, "source": item.source} for item in locked.packages),
+                    *({"name": item.name, "version": item.version, "source": item.channel} for item in locked.base),
+                ],
                 "download_bytes": self.plan.download_bytes,
             }
         return value
@@ -95,41 +102,38 @@ def create(name_or_file: str, options: CreateOptions, progress: Progress) -> Cre
     seconds = Seconds()
     progress.step("lock")
     is_file = names_file(name_or_file)
-    found = read_spec_or_lock(prefix_from(name_or_file), name_or_file) if is_file else find_spec(name_or_file)
+    file = prefix_from(name_or_file)
+    found = read_spec_or_lock(file, name_or_file, progress) if is_file else find_spec(name_or_file)
     if isinstance(found, SpecFile):
         lock = lock_for_spec(found, options, progress)
     else:
-        lock = without_editables(found, progress)
+        lock = complete(without_editables(found, progress), options, progress)
     platform = current_platform()
     check_platform(lock, platform)
     seconds.until_now("lock")
-    name, prefix = name_and_prefix(lock.environment_name(platform), options, name_or_file)
-    return make(name, prefix, lock, options, progress, seconds)
+    default = lock.environment_name(platform)
+    place = place_of(default, lock, platform, options, what=name_or_file, progress=progress)
+    return make(place, lock, options, progress, seconds)
 
 
-def make(
-    name: str, prefix: Path, lock: Lock, options: CreateOptions, progress: Progress, seconds: Seconds
-) -> CreateResult:
-    """Make the environment of ``lock`` at ``prefix``, or find it there; what create and restore share."""
-    platform = current_platform()
-    check_backend(lock, options)
+def make(place: Place, lock: Lock, options: CreateOptions, progress: Progress, seconds: Seconds) -> CreateResult:
+    """Make the environment of ``lock`` at its place, or find it there; what create and restore share."""
+    platform, prefix = current_platform(), place.prefix
     check_place(prefix)
     if journal.read(prefix) is None:
         there = _already_there(prefix, lock, options, platform)
         if there is not None:
             sweep(prefix)
             return CreateResult(there, created=False, verification=None, seconds=seconds)
-    if options.backend == "auto":
-        progress.note("backend: venv, because this version of envkit makes no conda prefixes.")
     check_sources(
-        (item.source for item in lock.platforms[platform].packages if item.source),
+        sources_of(lock, platform),
         lock.path,
         trusted_hosts=options.trusted_hosts,
         confirm=options.confirm,
         remember=not options.dry_run,
     )
     check_fit(lock, platform, options, progress)
-    plan = make_plan(name, prefix, lock, platform, options, progress, seconds)
+    plan = make_plan(place, lock, platform, options, progress, seconds)
     if options.dry_run:
         return CreateResult(None, created=False, verification=None, seconds=seconds, plan=plan)
     with prefix_lock(prefix, "create", progress, timeout_s=options.lock_timeout_s, break_lock=options.break_lock):

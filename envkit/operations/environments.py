@@ -17,7 +17,7 @@ from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, No
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
-from envkit.operations.places import place_options
+from envkit.operations.places import is_elsewhere, place_options
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def is_under_way(prefix: Path) -> bool:
 def word_for(environment: Environment) -> str:
     """What a user types for an environment: its name, or its path where that is not in envkit's own folder."""
     prefix = environment.prefix
-    return shlex.quote(environment.name if prefix.parent == paths.envs_dir() else str(prefix))
+    return shlex.quote(str(prefix) if is_elsewhere(prefix) else environment.name)
 
 
 class EnvironmentStateError(EnvkitError):

@@ -11,6 +11,7 @@ from envkit.probes.host import glibc_version
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
+    from envkit.model.driver import SmiReport
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.operations.options import CreateOptions
@@ -35,8 +36,8 @@ def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progr
     smi = query_gpus() if "driver" in needs or "compute_capability" in needs else None
     findings = check_needs(
         needs,
-        driver=smi.driver_version if smi is not None else None,
-        capabilities=[gpu.compute_capability for gpu in smi.gpus if gpu.compute_capability] if smi is not None else [],
+        driver=options.driver or (smi.driver_version if smi is not None else None),
+        capabilities=_capabilities(smi) if options.driver is None else [],
         glibc=glibc_version(),
     )
     for finding in findings:
@@ -50,11 +51,16 @@ def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progr
             )
         if finding.status in {"fail", "warn"}:
             progress.note(told)
-    if lock.cuda is not None and smi is not None and smi.driver_version is None and target is None:
+    is_told = target is not None or options.driver is not None
+    if lock.cuda is not None and smi is not None and smi.driver_version is None and not is_told:
         progress.note(
             f"No NVIDIA driver answers here, so the fit of a CUDA {lock.cuda} build cannot be judged. "
             "State what the target machine's driver serves with --cuda V; the build stays the one of the lock."
         )
+
+
+def _capabilities(smi: SmiReport | None) -> list[str]:
+    return [gpu.compute_capability for gpu in smi.gpus if gpu.compute_capability] if smi is not None else []
 
 
 def _target_cuda(options: CreateOptions) -> tuple[int, int] | None:

@@ -13,17 +13,21 @@ from envkit.compat.tables import build_label, plain_wheel_build, preload
 from envkit.errors import InvalidFileError, StorageError, UsageError
 from envkit.installers.indexes import PipConfig, read_pip_config
 from envkit.installers.resolve import resolve
-from envkit.model.lock import Lock, LockedPackage, LockedPlatform
+from envkit.model.lock import Lock, LockedPlatform
 from envkit.model.lock_text import render_lock
 from envkit.model.progress import Silent
-from envkit.model.spec import PLATFORMS, Spec, parse_spec
-from envkit.operations.specs import read_given_file, read_lock
+from envkit.model.spec import PLATFORMS, Spec
+from envkit.operations.conda_lock import solve_platform
+from envkit.operations.specs import read_lock, read_spec_or_lock
 from envkit.operations.trust import check_sources
+from envkit.operations.virtual_packages import ANY_TARGET, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from envkit.model.conda_record import CondaRecord
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 
@@ -76,6 +80,7 @@ def lock_spec(
     trusted_hosts: Sequence[str] = (),
     confirm: Callable[[str], bool] = lambda _question: False,
     remember: bool = True,
+    target: Target = ANY_TARGET,
     config: PipConfig | None = None,
     progress: Progress | None = None,
 ) -> LockResult:
@@ -91,6 +96,7 @@ def lock_spec(
         trusted_hosts: hosts of sources that the user has confirmed with the command.
         confirm: asks the user about other hosts that are not known here.
         remember: whether a confirmed host is known from now on.
+        target: what the user says of the target machine's driver; for conda's solver.
         config: the user's pip configuration; read when not given.
         progress: told each step.
 
@@ -104,11 +110,10 @@ def lock_spec(
     progress = progress if progress is not None else Silent()
     _check_platforms(platforms)
     if spec is None:
-        spec = parse_spec(read_given_file(spec_path, str(spec_path)), str(spec_path))
-    _check_resolvable(spec)
+        spec = _read_spec(spec_path, progress)
     path = output if output is not None else lock_path_of(spec_path)
     old = _lock_to_replace(path)
-    urls = [source.url for source in spec.sources]
+    urls = [*(source.url for source in spec.sources), *(name for name in spec.channels if "://" in name)]
     check_sources(urls, spec.path, trusted_hosts=trusted_hosts, confirm=confirm, remember=remember)
     config = config if config is not None else read_pip_config()
     threading.Thread(target=preload, daemon=True).start()  # uv takes longer than the tables
@@ -116,17 +121,44 @@ def lock_spec(
     for platform in platforms or spec.platforms:
         progress.step(f"Resolving {spec.name} for {platform}")
         before = old.platforms.get(platform) if old is not None else None
-        packages = resolve(
-            spec,
-            platform,
-            config=config,
-            preferred=before.packages if before is not None else (),
-            upgrade=upgrade,
-            upgrade_packages=upgrade_packages,
+        locked[platform] = _lock_one(
+            spec, platform, before, config, target, progress, upgrade=upgrade, upgrade_packages=upgrade_packages
         )
-        locked[platform] = lock_platform(spec, platform, packages)
     lock = _publish(path, old, make_lock(spec, locked, str(path)))
     return LockResult(path, _changes(old, lock), lock)
+
+
+def _lock_one(
+    spec: Spec,
+    platform: str,
+    before: LockedPlatform | None,
+    config: PipConfig,
+    target: Target,
+    progress: Progress,
+    *,
+    upgrade: bool,
+    upgrade_packages: Sequence[str],
+) -> LockedPlatform:
+    if spec.installer == "conda":
+        kept = before.base if before is not None and not upgrade else ()
+        kept = tuple(record for record in kept if record.name not in upgrade_packages)
+        return solve_platform(spec, platform, kept=kept, target=target, progress=progress)
+    packages = resolve(
+        spec,
+        platform,
+        config=config,
+        preferred=before.packages if before is not None else (),
+        upgrade=upgrade,
+        upgrade_packages=upgrade_packages,
+    )
+    return lock_platform(spec, platform, packages)
+
+
+def _read_spec(path: Path, progress: Progress) -> Spec:
+    found = read_spec_or_lock(path, str(path), progress)
+    if isinstance(found, Lock):
+        raise InvalidFileError(str(path), "this is a lock already, no spec.", hint="`envkit restore` makes it.")
+    return found.spec
 
 
 def lock_platform(spec: Spec, platform: str, packages: tuple[LockedPackage, ...]) -> LockedPlatform:
@@ -143,10 +175,11 @@ def lock_platform(spec: Spec, platform: str, packages: tuple[LockedPackage, ...]
 
 def make_lock(spec: Spec, platforms: Mapping[str, LockedPlatform], path: str) -> Lock:
     """The lock of a spec."""
+    resolver = "uv" if spec.installer == "pip" else "py-rattler"
     return Lock(
         spec=spec.name,
         spec_sha256=spec.sha256,
-        created_by=f"envkit {__version__}, uv {importlib.metadata.version('uv')}",
+        created_by=f"envkit {__version__}, {resolver} {importlib.metadata.version(resolver)}",
         installer=spec.installer,
         python=spec.python,
         cuda=spec.cuda,
@@ -168,15 +201,6 @@ def _lock_to_replace(path: Path) -> Lock | None:
     if path.is_dir():
         raise UsageError(f"{path} is a folder.", hint="Name the lock file itself, as in -o FOLDER/my.lock.yaml.")
     return read_lock(path, str(path)) if path.exists() else None
-
-
-def _check_resolvable(spec: Spec) -> None:
-    if spec.installer == "conda":
-        raise InvalidFileError(
-            spec.path,
-            "installer: conda specs cannot be resolved by this version of envkit yet.",
-            hint="Use installer: pip with the sources of the wheels.",
-        )
 
 
 def _check_plain_build(spec: Spec, platform: str, torch: LockedPackage) -> None:
@@ -225,6 +249,8 @@ def _changes(old: Lock | None, new: Lock) -> tuple[LockChange, ...]:
     return tuple(changes)
 
 
-def _entries(lock: Lock | None, platform: str) -> dict[str, LockedPackage]:
+def _entries(lock: Lock | None, platform: str) -> dict[str, LockedPackage | CondaRecord]:
     found = lock.platforms.get(platform) if lock is not None else None
-    return {package.name: package for package in found.packages} if found is not None else {}
+    if found is None:
+        return {}
+    return {item.name: item for item in found.packages} | {item.name: item for item in found.base}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import DownloadError, StaleLockError
 from envkit.operations.specs import SpecFile, read_lock
+from envkit.operations.virtual_packages import Target
 from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
         trusted_hosts=options.trusted_hosts,
         confirm=options.confirm,
         remember=not options.dry_run,
+        target=Target(options.cuda, options.driver),
         progress=progress,
     )
     if options.dry_run:

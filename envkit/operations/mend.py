@@ -104,7 +104,7 @@ def _install(plan: Plan, python: Path, names: set[str], progress: Progress, fres
         python,
         [item for item in plan.lock.platforms[plan.platform].packages if item.name in names],
         plan.files,
-        python_version=plan.interpreter.version,
+        python_version=plan.python_version,
         engine=plan.options.engine,
         config=plan.config,
         offline=plan.options.offline,

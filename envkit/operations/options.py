@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from envkit.model.driver import DriverVersion
+
 
 @dataclass(frozen=True, slots=True)
 class CreateOptions:
@@ -23,6 +25,7 @@ class CreateOptions:
         python: a version or a program.
         preferred_python: a full version that is taken where it is here: what a restored environment had.
         cuda: the CUDA that the driver of the target machine serves, "auto" for this machine's.
+        driver: the version of that driver.
         toolkit: a release, a folder or "none".
         offline: nothing but this disk is asked.
         wheelhouse: a folder with wheels.
@@ -45,6 +48,7 @@ class CreateOptions:
     python: str | None = None
     preferred_python: str | None = None
     cuda: str | None = None
+    driver: DriverVersion | None = None
     toolkit: str | None = None
     offline: bool = False
     wheelhouse: Path | None = None

@@ -7,14 +7,31 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit import paths
+from envkit.backends.conda import envs_dirs
+from envkit.errors import EnvkitError
+from envkit.installers.condarc import read_conda_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+def conda_envs_dirs() -> tuple[Path, ...]:
+    """The folders in which conda looks for environments by name.
+
+    Raises:
+        InvalidFileError: ``.condarc`` is broken.
+    """
+    return envs_dirs(read_conda_settings().envs_dirs)
+
+
 def is_elsewhere(prefix: Path) -> bool:
-    """Whether it is outside envkit's own folder, so that its path has to be typed."""
-    return prefix.parent != paths.envs_dir()
+    """Whether it is outside envkit's own folder and conda's, so that its path has to be typed."""
+    if prefix.parent == paths.envs_dir():
+        return False
+    try:
+        return prefix.parent not in conda_envs_dirs()
+    except EnvkitError:
+        return True
 
 
 def place_options(prefix: Path) -> str:

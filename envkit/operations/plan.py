@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from envkit import __version__, paths
 from envkit.activation import check_path
 from envkit.backends.pythons import find_interpreter
 from envkit.errors import ExistsError, UnfitMachineError, UsageError
+from envkit.installers.condarc import read_conda_settings
 from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
 from envkit.installers.stated import stated_hashes
-from envkit.model.names import check_environment_name
 from envkit.operations import environments
+from envkit.operations.conda_base import base_of
 from envkit.operations.toolkits import toolkit_for
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.backends.pythons import Interpreter
+    from envkit.installers.condarc import CondaSettings
     from envkit.installers.indexes import PipConfig
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
+    from envkit.operations.backend import Place
     from envkit.operations.options import CreateOptions
 
 
@@ -59,7 +61,8 @@ class Plan:
         prefix: where it goes.
         lock: with a hash for every file.
         platform: conda's name of this platform.
-        interpreter: what the environment is made from.
+        interpreter: what a virtual environment is made from; None for a conda prefix, whose Python is a package.
+        conda: the user's settings for conda; None for a virtual environment.
         toolkit: what activation switches to, or None.
         files: locked files that lie on this disk, by package name.
         config: the user's index settings.
@@ -70,33 +73,39 @@ class Plan:
     prefix: Path
     lock: Lock
     platform: str
-    interpreter: Interpreter
+    interpreter: Interpreter | None
+    conda: CondaSettings | None
     toolkit: Toolkit | None
     files: Mapping[str, Path]
     config: PipConfig
     options: CreateOptions
 
     @property
+    def backend(self) -> Literal["venv", "conda"]:
+        """What makes the prefix."""
+        return "venv" if self.conda is None else "conda"
+
+    @property
+    def engine(self) -> str:
+        """The program that installs what the spec names: "uv", "pip" or "rattler"."""
+        return "rattler" if self.lock.installer == "conda" else self.options.engine
+
+    @property
+    def python_version(self) -> str:
+        """Of the interpreter that the environment will have, "3.9.18"."""
+        if self.interpreter is not None:
+            return self.interpreter.version
+        record = self.lock.platforms[self.platform].record("python")
+        return self.lock.python if record is None else record.version
+
+    @property
     def download_bytes(self) -> int | None:
         """Size of the files that are not on this disk; None when the lock does not tell them all."""
-        sizes = [item.size for item in self.lock.platforms[self.platform].packages if item.name not in self.files]
+        locked = self.lock.platforms[self.platform]
+        sizes = [item.size for item in locked.packages if item.name not in self.files]
+        sizes += [record.size for record in locked.base]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
-
-
-def check_backend(lock: Lock, options: CreateOptions) -> None:
-    """Refuse what this version cannot make.
-
-    Raises:
-        UnfitMachineError: a conda environment was asked for.
-    """
-    if options.backend == "conda" or lock.installer == "conda":
-        what = "conda prefixes" if options.backend == "conda" else f"environments of the installer {lock.installer}"
-        raise UnfitMachineError(
-            f"envkit {__version__} does not make {what} yet.",
-            why="Its conda backend is not finished; only virtual environments with installer pip can be made.",
-            hint="Use a spec with installer: pip and --backend venv.",
-        )
 
 
 def check_place(prefix: Path) -> None:
@@ -123,15 +132,22 @@ def check_place(prefix: Path) -> None:
 
 
 def make_plan(
-    name: str, prefix: Path, lock: Lock, platform: str, options: CreateOptions, progress: Progress, seconds: Seconds
+    place: Place, lock: Lock, platform: str, options: CreateOptions, progress: Progress, seconds: Seconds
 ) -> Plan:
     """Settle everything that can be settled without changing anything.
 
     Raises:
         EnvkitError: no such Python, no such toolkit, a file or hash that cannot be had.
     """
-    progress.step(f"Python {lock.python}")
-    interpreter = _interpreter(lock, options, progress)
+    is_conda = place.backend == "conda"
+    interpreter, settings = None, None
+    if is_conda:
+        settings = read_conda_settings()
+        lock = lock.with_base(platform, base_of(lock, platform, options, settings, progress))
+    else:
+        progress.step(f"Python {lock.python}")
+        interpreter = place.interpreter or _interpreter(lock, options, progress)
+        lock = lock.with_base(platform, ())
     toolkit = toolkit_for(lock.toolkit, options.toolkit)
     seconds.until_now("interpreter")
     config = read_pip_config()
@@ -145,7 +161,7 @@ def make_plan(
         packages = stated_hashes(packages, config, offline=options.offline, progress=progress)
     seconds.until_now("packages")
     lock = lock.with_packages(platform, packages)
-    return Plan(name, prefix, lock, platform, interpreter, toolkit, files, config, options)
+    return Plan(place.name, place.prefix, lock, platform, interpreter, settings, toolkit, files, config, options)
 
 
 def _interpreter(lock: Lock, options: CreateOptions, progress: Progress) -> Interpreter:
@@ -157,23 +173,3 @@ def _interpreter(lock: Lock, options: CreateOptions, progress: Progress) -> Inte
         progress.note(f"It had Python {options.preferred_python}, which is not here; Python {found.version} is taken.")
         return found
     return find_interpreter(lock.python, options.python)
-
-
-def name_and_prefix(default: str | None, options: CreateOptions, what: str) -> tuple[str, Path]:
-    """The name and the place of a new environment.
-
-    Raises:
-        UsageError: --name and --prefix together, a name that breaks the rules, or no name at all.
-    """
-    if options.name is not None and options.prefix is not None:
-        raise UsageError("--name and --prefix exclude each other.", hint="A prefix is named after its last folder.")
-    if options.prefix is not None:
-        return options.prefix.name or str(options.prefix), options.prefix
-    name = options.name if options.name is not None else default
-    if name is None:
-        raise UsageError(
-            f"{what} does not say which torch it holds, so the environment has no version name.",
-            hint="Give it one with --name N.",
-        )
-    check_environment_name(name)
-    return name, environments.prefix_at(str(paths.envs_dir() / name))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
+from envkit.backends import conda
 from envkit.errors import BusyError, EnvkitError, NotFoundError, StorageError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
@@ -108,6 +109,7 @@ def remove(
             raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
         _delete(prefix)
         forget(prefix)
+        conda.unregister(prefix)
     return RemoveResult(prefix, snapshots, environment.spec, has_own_name=has_own_name)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from envkit.errors import ExistsError, InvalidFileError, NotFoundError, UsageError
+from envkit.operations.backend import place_of
 from envkit.operations.create import CreateResult, check_platform, make
 from envkit.operations.editables import without_editables
 from envkit.operations.environments import (
@@ -20,12 +21,14 @@ from envkit.operations.environments import (
     read_environment,
     word_for,
 )
+from envkit.operations.foreign import complete
+from envkit.operations.locks import lock_for_spec
 from envkit.operations.mend import refuse_changed_files
 from envkit.operations.own_files import drift_text, lock_for
 from envkit.operations.places import other_place, place_options
-from envkit.operations.plan import Seconds, name_and_prefix
+from envkit.operations.plan import Seconds
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
-from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
+from envkit.operations.specs import SpecFile, names_file, read_lock, read_spec_or_lock
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -51,6 +54,7 @@ class _Origin:
         is_there: whether it is the environment's own lock.
         python: full version that it had.
         guard: false when it was made without.
+        backend: what made it, where that is known.
     """
 
     lock: Lock
@@ -60,6 +64,7 @@ class _Origin:
     is_there: bool = False
     python: str | None = None
     guard: bool = True
+    backend: str | None = None
 
 
 def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResult:
@@ -75,7 +80,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     """
     seconds = Seconds()
     progress.step("lock")
-    origin = _origin(what, progress, is_replaced=options.replace)
+    origin = _origin(what, options, progress)
     platform = current_platform()
     check_platform(origin.lock, platform)
     _tell_drift(origin, progress)
@@ -84,26 +89,31 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     if origin.python is not None and re.fullmatch(r"\d+\.\d+\.\d+", origin.python):
         options = replace(options, preferred_python=origin.python)
     options = replace(options, guard=options.guard and origin.guard)
-    name, prefix = name_and_prefix(origin.name or origin.lock.environment_name(platform), options, what)
+    if options.backend == "auto" and origin.backend is not None:
+        options = replace(options, backend=origin.backend)
+    name = origin.name or origin.lock.environment_name(platform)
+    place = place_of(name, origin.lock, platform, options, what=what, progress=progress)
     lock = replace(origin.lock, drift=(), path=origin.lock.path or what)
     if not origin.is_there:
         lock = without_editables(lock, progress)
     seconds.until_now("lock")
-    if not options.replace and origin.is_there and prefix_from(str(prefix)).exists():
-        _check_drift(name, prefix, lock, platform)
-    result = make(name, prefix, lock, options, progress, seconds)
+    if not options.replace and origin.is_there and prefix_from(str(place.prefix)).exists():
+        _check_drift(place.name, place.prefix, lock, platform)
+    result = make(place, lock, options, progress, seconds)
     if origin.snapshot is not None:
         _tell_changes(origin.snapshot, progress)
     return result
 
 
-def _origin(what: str, progress: Progress, *, is_replaced: bool) -> _Origin:
+def _origin(what: str, options: CreateOptions, progress: Progress) -> _Origin:
     path = prefix_from(what)
-    if what.endswith((".yaml", ".yml")) or (is_path(what) and path.exists() and not path.is_dir()):
-        found = read_spec_or_lock(path, what)
+    if what.endswith((".yaml", ".yml")) or (names_file(what) and path.exists() and not path.is_dir()):
+        found = read_spec_or_lock(path, what, progress)
+        if isinstance(found, SpecFile) and found.is_foreign:
+            return _Origin(lock_for_spec(found, options, progress))
         if isinstance(found, SpecFile):
             raise UsageError(f"{what} is a spec, no lock.", hint=f"`envkit create {what}` makes its environment.")
-        return _Origin(found)
+        return _Origin(complete(found, options, progress))
     if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
         return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
     try:
@@ -113,7 +123,7 @@ def _origin(what: str, progress: Progress, *, is_replaced: bool) -> _Origin:
         if at and env and not is_path(snapshot_id):
             return replace(_of_snapshot(find_snapshot(env, snapshot_id)), prefix=_place_of(env))
         return replace(_of_snapshot(find_snapshot(what)), prefix=_place_of(what))
-    return _of_environment(environment, progress, is_replaced=is_replaced)
+    return _of_environment(environment, progress, is_replaced=options.replace)
 
 
 def _place_of(env: str) -> Path | None:
@@ -133,7 +143,15 @@ def _of_environment(environment: Environment, progress: Progress, *, is_replaced
     prefix = environment.prefix
     try:
         lock, guard = lock_for(environment, current_platform()), environment.guard is not False
-        return _Origin(lock, environment.name, prefix, is_there=True, python=environment.python, guard=guard)
+        return _Origin(
+            lock,
+            environment.name,
+            prefix,
+            is_there=True,
+            python=environment.python,
+            guard=guard,
+            backend=environment.backend or None,
+        )
     except InvalidFileError as error:
         if environment.state == "complete" and not is_replaced:
             raise
@@ -155,8 +173,15 @@ def _of_snapshot(snapshot: Snapshot) -> _Origin:
     check_files(snapshot)
     lock = read_lock(snapshot.path / "lock.yaml", str(snapshot.path / "lock.yaml"))
     python, guard = snapshot.environment.get("python"), snapshot.environment.get("guard") is not False
-    name = str(snapshot.environment["name"])
-    return _Origin(lock, name, snapshot=snapshot, python=str(python) if python else None, guard=guard)
+    name, backend = str(snapshot.environment["name"]), snapshot.environment.get("backend")
+    return _Origin(
+        lock,
+        name,
+        snapshot=snapshot,
+        python=str(python) if python else None,
+        guard=guard,
+        backend=backend if backend in {"venv", "conda"} else None,
+    )
 
 
 def _tell_drift(origin: _Origin, progress: Progress) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from envkit.installers.indexes import PipConfig
     from envkit.model.environment import Environment
-    from envkit.model.lock import LockedPackage
+    from envkit.model.locked import LockedPackage
     from envkit.model.progress import Progress
 
 

@@ -11,8 +11,18 @@ from envkit.errors import NotFoundError
 from envkit.operations.environments import is_path, prefix_from
 from envkit.probes.toolkits import choose_toolkit, find_toolkits, toolkit_at
 
+_NVCC = "Library/bin/nvcc.exe" if os.name == "nt" else "bin/nvcc"
+"""Where a conda prefix has the compiler of its channel's cuda-nvcc."""
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.toolkit import Toolkit
+
+
+def toolkit_inside(prefix: Path) -> Toolkit | None:
+    """The toolkit that a prefix brings itself (cuda-nvcc of a channel), or None."""
+    return toolkit_at(prefix, "prefix") if (prefix / _NVCC).is_file() else None
 
 
 def toolkit_for(release: str | None, asked: str | None) -> Toolkit | None:

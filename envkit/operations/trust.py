@@ -12,9 +12,18 @@ from envkit.operations.locking import list_lock
 from envkit.operations.specs import find_spec, shipped_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from envkit.model.lock import Lock
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def sources_of(lock: Lock, platform: str) -> Iterator[str]:
+    """The addresses that a lock names for its files; channels and indexes that the user's settings lead to are none."""
+    locked = lock.platforms[platform]
+    yield from (item.source for item in locked.packages if item.source)
+    yield from (record.channel for record in locked.base if "://" in record.channel)
 
 
 def check_sources(

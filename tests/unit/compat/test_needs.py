@@ -4,7 +4,7 @@ import pytest
 
 from envkit.compat.needs import check_needs, needs_of
 from envkit.model.driver import DriverVersion
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 
 DRIVER = {"driver": {"minimum": "450.80.02", "toolkit": "465.19.01", "known": "confirmed"}}
 CODE = {"compute_capability": {"list": ["3.7", "5.0", "7.0", "8.6"], "ptx": ["5.0"], "known": "single"}}

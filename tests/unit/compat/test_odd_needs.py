@@ -6,7 +6,7 @@ import pytest
 
 from envkit.compat.needs import check_needs, needs_of
 from envkit.model.driver import DriverVersion
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 
 
 @pytest.mark.parametrize(

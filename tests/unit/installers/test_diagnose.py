@@ -8,7 +8,7 @@ import pytest
 
 from envkit.errors import DownloadError, ProgramError, StorageError
 from envkit.installers.diagnose import download_error
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 
 SOURCE = "https://download.pytorch.org/whl/cu113"
 TORCH = LockedPackage(

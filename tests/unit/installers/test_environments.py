@@ -16,7 +16,7 @@ from envkit.installers.indexes import PipConfig, read_pip_config
 from envkit.installers.pip import pip_environment
 from envkit.installers.uv import uv_environment
 from envkit.installers.uv_settings import read_uv_settings
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 from tests.support.wheels import file_hash, make_wheel
 
 DROPPED_BY_UV = ["LINK_MODE", "WORKING_DIRECTORY", "WORKING_DIR", "TARGET", "NO_VERIFY_HASHES", "COMPILE_BYTECODE"]

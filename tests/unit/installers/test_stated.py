@@ -5,7 +5,7 @@ import pytest
 from envkit.errors import DownloadError
 from envkit.installers.indexes import PipConfig
 from envkit.installers.stated import stated_hashes
-from envkit.model.lock import LockedPackage
+from envkit.model.locked import LockedPackage
 from envkit.model.progress import Silent
 from tests.support.index import serve_index
 from tests.support.wheels import file_hash, make_wheel

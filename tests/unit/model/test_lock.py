@@ -16,6 +16,10 @@ HASH = "ab" * 32
 TORCH = "torch-1.12.1+cu113-cp39-cp39-linux_x86_64.whl"
 AUDIO = "torchaudio-0.12.1+cu113-cp39-cp39-linux_x86_64.whl"
 SIX = f"    - {{name: six, version: '1.16', file: six-1.16.0.tar.gz, sha256: {HASH}}}\n"
+PYTHON = (
+    "    - {name: python, version: 3.9.18, build: h0755675_0_cpython, channel: conda-forge, subdir: win-64, "
+    f"file: python-3.9.18-h0755675_0_cpython.conda, sha256: {HASH}, size: 1, depends: ['tzdata'], timestamp: 1}}\n"
+)
 TEXT = f"""schema: 1
 spec: torch112-cu113
 spec_sha256: {"cd" * 32}
@@ -39,8 +43,7 @@ platforms:
     needs: {{}}
     packages:
 {SIX}    base:
-    - {{name: python, version: 3.9.18, sha256: {HASH}}}
-drift:
+{PYTHON}drift:
 - {{name: numpy, locked: 1.26.4, installed: null}}
 """
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from envkit.errors import EnvkitError, InvalidFileError, NotFoundError, StorageError, UsageError
+from envkit.errors import InvalidFileError, NotFoundError, StorageError, UsageError
 from envkit.installers.indexes import PipConfig
 from envkit.model.lock import parse_lock
 from envkit.operations.lock import LockChange, lock_path_of, lock_spec
@@ -131,10 +131,9 @@ def test_lock_spec_refuses_a_plain_torch_that_is_another_build(tmp_path, config)
     ("changes", "options", "kind", "match"),
     [
         ({}, {"platforms": ["linux-32"]}, UsageError, "Unknown platform 'linux-32'"),
-        ({"installer": "conda"}, {}, EnvkitError, "conda specs cannot be resolved"),
         ({"packages": ["numpy>=3"]}, {}, InvalidFileError, "cannot be had together"),
     ],
-    ids=["platform", "conda", "unsatisfiable"],
+    ids=["platform", "unsatisfiable"],
 )
 def test_lock_spec_refuses_and_leaves_the_old_lock(tmp_path, config, changes, options, kind, match):
     lock = tmp_path / "small.lock.yaml"
