@@ -18,6 +18,9 @@ _TOKEN = re.compile(r"/t/([a-zA-Z0-9-]*)")
 _SCHEME = re.compile(r"[a-z][a-z0-9]{0,11}://", re.IGNORECASE)
 
 
+DEFAULT_ALIAS = "https://conda.anaconda.org"
+
+
 def is_url(text: str) -> bool:
     """Whether a channel is named by its URL."""
     return _SCHEME.match(text) is not None
@@ -90,6 +93,19 @@ class Channels:
         if name.startswith(("/", "./", "../", "~/")):
             return self._of_url(Path(name).expanduser().absolute().as_uri())
         return self._of_url(name) if is_url(name) else self._of_name(name.strip("/"))
+
+    def name_of(self, url: str) -> str:
+        """The plain name of a channel that has one here or on the default host; else its URL."""
+        location = _Place.of(url).location
+        for name in sorted(self.custom, key=len, reverse=True):
+            rest = _behind(location, f"{self._custom_place(name).location}/{name.strip('/')}")
+            if rest is not None:
+                return f"{name}/{rest}".rstrip("/")
+        for alias in (self.alias, *self.migrated_aliases, DEFAULT_ALIAS):
+            rest = _behind(location, _Place.of(alias).location)
+            if rest and self.resolve(rest).url == self.resolve(url).url:
+                return rest
+        return self.resolve(url).url
 
     def _of_name(self, name: str) -> Channel:
         part = name

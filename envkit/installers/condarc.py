@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
-from envkit.installers.channels import Channels, is_url
+from envkit.installers.channels import DEFAULT_ALIAS, Channels, is_url
 from envkit.installers.condarc_files import (
     Setting,
     as_text,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-DEFAULT_ALIAS = "https://conda.anaconda.org"
 DEFAULT_CHANNELS = ("https://repo.anaconda.com/pkgs/main", "https://repo.anaconda.com/pkgs/r")
 """What ``defaults`` is where nothing else is said; on Windows with ``pkgs/msys2`` behind."""
 _CUSTOM_CHANNELS = {"pkgs/pro": "https://repo.anaconda.com"}

@@ -6,30 +6,29 @@ py-rattler can crash when an interpreter ends, and a process that is killed writ
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit import process
-from envkit.errors import EnvkitError, ProgramError, UsageError
+from envkit.errors import UsageError
+from envkit.installers.rattler.child import ask
 from envkit.installers.rattler.failures import failure_of
-from envkit.installers.rattler.network import plan_network, rattler_cache
+from envkit.installers.rattler.finding import fetched_packages, find_records
+from envkit.installers.rattler.network import plan_network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from envkit.installers.condarc import CondaSettings
     from envkit.installers.rattler.network import Network
     from envkit.model.progress import Progress
 
-_WORKER = Path(__file__).with_name("worker.py")
 _CHANNEL_OF_SPEC = re.compile(
     r"^(?P<channel>[^\[\]=<>!~\s]+)::|\[(?:[^\]]*,)?\s*channel\s*=\s*['\"]?(?P<key>[^'\",\]]+)"
 )
+
+__all__ = ["InstallReport", "Record", "find_records", "install", "solve"]
 
 Record = dict[str, Any]
 """A conda record as it stands in a lock: name, version, build, channel, subdir, file, sha256, ..."""
@@ -93,7 +92,7 @@ def solve(
         "timeout_s": timeout_s,
         "offline": offline,
     }
-    answer = _ask(request, network, settings, timeout_s=timeout_s, progress=progress)
+    answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress)
     if "error" in answer:
         raise failure_of(answer["error"], network, offline=offline)
     return tuple(answer["records"])
@@ -144,33 +143,13 @@ def install(
         "offline": offline,
         "add": add,
         "full_check": full_check,
-        "folders": [str(folder) for folder in [*folders, *settings.pkgs_dirs]],
+        "folders": [str(folder) for folder in [*folders, fetched_packages(), *settings.pkgs_dirs]],
         "command": "envkit",
     }
-    answer = _ask(request, network, settings, timeout_s=timeout_s, progress=progress, cache_dir=cache_dir)
+    answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress, cache_dir=cache_dir)
     if "error" in answer:
         raise failure_of(answer["error"], network, records, offline=offline)
     return InstallReport(tuple(answer["unlinked_scripts"]))
-
-
-def find_records(
-    wanted: Sequence[str | tuple[str, str, str]],
-    *,
-    settings: CondaSettings,
-    platform: str,
-    offline: bool,
-    timeout_s: float,
-    progress: Progress,
-) -> tuple[Record, ...]:
-    """Complete records of packages named by URL, ``URL#md5`` or ``URL#sha256:...``, or by (channel, subdir, file).
-
-    They come from the channels' repodata; of a package that is not in there (any more), from the file itself.
-
-    Raises:
-        DownloadError: a package cannot be had, or has another hash.
-        UsageError: a URL does not name a conda package.
-    """
-    raise NotImplementedError
 
 
 def _placed(spec: str, channels: Sequence[str], network: Network) -> str:
@@ -195,72 +174,3 @@ def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
         raise UsageError(f"{record['file']} has no hash, so it cannot be told whether it is the right file.")
     url = network.channels[str(record["channel"])][0].url
     return {**record, "channel_url": url, "url": f"{url}/{record['subdir']}/{record['file']}"}
-
-
-def _ask(
-    request: dict[str, Any],
-    network: Network,
-    settings: CondaSettings,
-    *,
-    timeout_s: float,
-    progress: Progress,
-    cache_dir: Path | None = None,
-) -> dict[str, Any]:
-    """Start the worker, give its answer."""
-    for note in network.notes:
-        progress.note(note)
-    screen = progress.screen()
-    request |= {
-        "paths": _paths(),
-        "config": network.config,
-        "retries": settings.retries,
-        "idle_s": max(settings.read_timeout_s, settings.connect_timeout_s),
-        "cache": str(cache_dir if cache_dir is not None else rattler_cache()),
-        "draws": screen is not None,
-    }
-    try:
-        done = process.run(
-            [sys.executable, "-I", "-S", _WORKER],
-            timeout_s=timeout_s,
-            env=network.environment,
-            stdin=json.dumps(request),
-            screen=screen,
-        )
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except ProgramError as error:
-        raise _hidden(error, network) from error
-    except ValueError as error:
-        raise ProgramError(
-            "py-rattler ended without an answer.",
-            argv=done.argv,
-            returncode=done.returncode,
-            stderr=network.hide(done.stderr),
-        ) from error
-    return answer
-
-
-def _hidden(error: ProgramError, network: Network) -> EnvkitError:
-    """A worker that died: nothing secret in what it wrote."""
-    return ProgramError(
-        "py-rattler did not finish: " + error.message,
-        argv=error.argv,
-        returncode=error.returncode,
-        stdout=network.hide(error.stdout),
-        stderr=network.hide(error.stderr),
-        why=network.hide(error.why or ""),
-        hint=error.hint,
-    )
-
-
-def _paths() -> list[str]:
-    """Where the worker finds envkit and py-rattler: it reads no variables, no site-packages and no working folder."""
-    spec = importlib.util.find_spec("rattler")
-    if spec is None or spec.origin is None:
-        raise ProgramError(
-            "py-rattler is not installed beside envkit.",
-            argv=("py-rattler",),
-            returncode=None,
-            hint="Install conda-envkit anew.",
-        )
-    folders = [Path(spec.origin).parent.parent, Path(process.__file__).parent.parent]
-    return list(dict.fromkeys(str(folder) for folder in folders))

@@ -18,15 +18,17 @@ _STATUS = re.compile(r"\((\d{3}) [^)]*\) for url \(([^)]*)\)")
 _MISMATCH = re.compile(r"hash mismatch.*?expected ([0-9a-f]+), got ([0-9a-f]+)", re.DOTALL)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 _NOT_WRITABLE = re.compile(r"read-only file system|permission denied \(os error 13\)|\(os error 1\)", re.IGNORECASE)
+_CUT = re.compile(r"end of file|\bEOF\b|connection (?:closed|reset)|error reading a body|incomplete", re.IGNORECASE)
 _MEANINGS = (
     (r"dns error|lookup address", "its host is not known"),
     (r"connection refused", "nobody answers there"),
     (r"certificate|\btls\b|\bssl\b", "its certificate is not trusted"),
+    (r"request failed after \d+ retries$", "it does not answer"),
     (r"proxy|tunnel", "the proxy refuses"),
     (r"timed out", "it did not answer in time"),
-    (r"end of file before|connection (?:closed|reset)|incomplete", "the connection was cut"),
+    (_CUT.pattern, "the connection was cut"),
     (
-        r"decode|frame descriptor|header missing|expected value|invalid|\bEOF\b|magic|key must be|trailing",
+        r"decode|frame descriptor|header missing|expected value|invalid|magic|zip|key must be|trailing",
         "what it sent is something else, perhaps a login page",
     ),
 )
@@ -105,7 +107,7 @@ def _stalled(failure: _Failure) -> EnvkitError:
     return DownloadError(
         f"Nothing came for {_some([files.get(name, name) for name in waiting])}{where} within "
         f"{failure.error['idle_s']:g} s.",
-        why="The server took the connection and then stood still.",
+        why="The server does not answer, or stands still.",
         hint=f"{_RETRY} The limit is remote_read_timeout_secs there.",
     )
 
@@ -119,8 +121,10 @@ def _offline_files(failure: _Failure) -> EnvkitError:
 
 
 def _channel(failure: _Failure) -> EnvkitError:
-    name, network, said = failure.error["channel"], failure.network, failure.said
-    urls = network.urls(name) if name in network.channels else []
+    network, said = failure.network, failure.said
+    named = (key for key in network.channels if any(f"{url}/" in said for url in network.urls(key)))
+    name: str | None = failure.error["channel"] or next(named, None)
+    urls = network.urls(name) if name is not None else []
     place = f"channel {name}" if name else "channel"
     place += f" ({', '.join(urls)})" if urls and urls != [name] else ""
     if failure.offline:
@@ -158,9 +162,9 @@ def _package(failure: _Failure) -> EnvkitError:
             hint="Go online once, or name a folder that holds it with --wheelhouse DIR.",
         )
     received, size = failure.error.get("received", {}).get(record["name"]), record.get("size")
-    if _STATUS.search(said) is None and received is not None and size and received < size:
+    if _CUT.search(said) and received is not None and size and received < size:
         return DownloadError(
-            f"Incomplete download of {name} from {channel}: {_meaning(said)}.",
+            f"Incomplete download of {name} from {channel}.",
             why=f"{received} of {size} bytes came.\n{_lines(said)}",
             hint=_RETRY,
         )

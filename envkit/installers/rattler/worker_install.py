@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from rattler import MatchSpec, Subdir, install
 from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
 
-from envkit.installers.rattler.worker_net import KnownFailureError, Watch, make_client, make_record
+from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client, make_record
 from envkit.installers.rattler.worker_report import Reporter
 
 if TYPE_CHECKING:
@@ -75,32 +74,12 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
     cached = (cache / f"{entry['name']}-{entry['version']}-{entry['build']}").is_dir()
     place = entry["url"]
     if not cached or request["offline"] or request["full_check"]:
-        found = next((path for path in _candidates(entry, request) if _is_right(path, entry)), None)
+        found = find_file(entry, request["folders"])
         if found is not None:
             place = found.absolute().as_uri()
         elif request["offline"]:
             place = _NOWHERE + entry["file"]
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
-
-
-def _candidates(entry: Mapping[str, Any], request: Mapping[str, Any]) -> list[Path]:
-    folders = [Path(folder) for folder in request["folders"]]
-    return [path for folder in folders for path in (folder / entry["file"], folder / entry["subdir"] / entry["file"])]
-
-
-def _is_right(path: Path, entry: Mapping[str, Any]) -> bool:
-    """Whether a file is there and is the recorded one; py-rattler checks no hash of local files."""
-    kind = "sha256" if entry.get("sha256") else "md5"
-    digest = hashlib.new(kind, usedforsecurity=kind != "md5")
-    try:
-        if entry.get("size") not in (None, path.stat().st_size):
-            return False
-        with path.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    except OSError:
-        return False
-    return digest.hexdigest() == str(entry[kind])
 
 
 def _inner(spec: str) -> MatchSpec:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import os
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rattler import Config, PackageRecord, RepoDataRecord
@@ -14,8 +16,7 @@ from rattler.networking import Client
 from rattler.package import BuildString
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
 _TICK_S = 0.5
 _LEAST_BYTES = 1024
@@ -64,6 +65,32 @@ def make_record(entry: Mapping[str, Any]) -> RepoDataRecord:
     return RepoDataRecord(record, entry["file"], entry["url"], f"{entry['channel_url']}/{entry['subdir']}")
 
 
+def find_file(entry: Mapping[str, Any], folders: Sequence[str]) -> Path | None:
+    """The file of a record in the first folder that has it with the right content.
+
+    py-rattler itself checks no hash of local files.
+    """
+    places = [Path(folder) for folder in folders]
+    candidates = (
+        path for folder in places for path in (folder / entry["file"], folder / entry["subdir"] / entry["file"])
+    )
+    return next((path for path in candidates if _is_right(path, entry)), None)
+
+
+def _is_right(path: Path, entry: Mapping[str, Any]) -> bool:
+    kind = "sha256" if entry.get("sha256") else "md5"
+    digest = hashlib.new(kind, usedforsecurity=kind != "md5")
+    try:
+        if entry.get("size") not in (None, path.stat().st_size):
+            return False
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError:
+        return False
+    return digest.hexdigest() == str(entry[kind])
+
+
 class Watch:
     """Ends the process when nothing comes in any more: py-rattler's own limit is one for whole downloads.
 
@@ -81,6 +108,10 @@ class Watch:
         self._idle_s, self._cache, self._waiting, self._leave = idle_s, cache, waiting, leave
         self._sockets: dict[int, int] = {}
         threading.Thread(target=self._run, daemon=True).start()
+
+    def stir(self) -> None:
+        """Something has begun."""
+        self.bytes += _LEAST_BYTES
 
     def _run(self) -> None:
         idle_s, moved, grown, used = 0.0, 0, self._size(), time.process_time()

@@ -50,6 +50,8 @@ class Reporter:
     def on_download_start(self, cache_entry: int) -> int:
         """It is asked for."""
         self._flying[cache_entry] = 0
+        if self.watch is not None:
+            self.watch.stir()  # maybe the next try, after a pause
         return cache_entry
 
     def on_download_progress(self, download_idx: int, progress: int, total: int | None) -> None:  # noqa: ARG002

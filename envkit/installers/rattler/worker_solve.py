@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rattler import (
     BuildString,
@@ -26,10 +26,11 @@ from rattler.repo_data import MultiSource
 from envkit.installers.rattler.worker_net import KnownFailureError, Watch, make_client, make_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from rattler.networking.fetch_repo_data import CacheAction
 
+_T = TypeVar("_T")
 _KEPT = (
     "name",
     "version",
@@ -69,24 +70,27 @@ async def _solve(
         GenericVirtualPackage(PackageName(name), Version(version), BuildString.new_unchecked(build))
         for name, version, build in request["virtual_packages"]
     ]
-    gateway = await repodata.gateway()
-    try:
-        return await solve(
-            [source_of(channel) for channel in request["channels"]],
-            specs,
-            gateway=gateway,
-            platforms=repodata.subdirs,
-            locked_packages=[make_record(entry) for entry in request["locked"]],
-            virtual_packages=virtual,
-            timeout=dt.timedelta(seconds=request["timeout_s"]),
-            channel_priority=ChannelPriority.Strict,
-            constraints=constraints or None,
-            channel_relations="disabled",  # they would bring in channels that the spec does not name
-        )
-    except SolverError as error:
-        raise KnownFailureError("unsatisfiable", said=str(error)) from error
-    except GatewayError as error:
-        raise KnownFailureError("channel", channel=None, said=str(error)) from error
+
+    async def work(gateway: Gateway) -> list[Any]:
+        try:
+            return await solve(
+                [source_of(channel) for channel in request["channels"]],
+                specs,
+                gateway=gateway,
+                platforms=repodata.subdirs,
+                locked_packages=[make_record(entry) for entry in request["locked"]],
+                virtual_packages=virtual,
+                timeout=dt.timedelta(seconds=request["timeout_s"]),
+                channel_priority=ChannelPriority.Strict,
+                constraints=constraints or None,
+                channel_relations="disabled",  # they would bring in channels that the spec does not name
+            )
+        except SolverError as error:
+            raise KnownFailureError("unsatisfiable", said=str(error)) from error
+        except GatewayError as error:
+            raise KnownFailureError("channel", channel=None, said=str(error)) from error
+
+    return await repodata.use(work)
 
 
 class Repodata:
@@ -102,16 +106,19 @@ class Repodata:
         """The channels that have not answered; all of them while shards are fetched."""
         return list(self._open)
 
-    async def gateway(self) -> Gateway:
-        """A gateway that has the indexes.
+    async def use(self, work: Callable[[Gateway], Awaitable[_T]]) -> _T:
+        """What ``work`` gives for a gateway that has the indexes.
 
         Sharded repodata first. Some mirrors answer for it with an error or a page of their own, instead of "not found":
         then the plain repodata decides.
         """
         try:
-            return await self._fetched(sharded=True)
-        except KnownFailureError:
-            return await self._fetched(sharded=False)
+            return await work(await self._fetched(sharded=True))
+        except KnownFailureError as failure:
+            said = failure.facts.get("said", "")
+            if "shard" not in said or "error sending request" in said:
+                raise
+            return await work(await self._fetched(sharded=False))
 
     async def _fetched(self, *, sharded: bool) -> Gateway:
         action: CacheAction = "force-cache-only" if self._request["offline"] else "cache-or-fetch"
