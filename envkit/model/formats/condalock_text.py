@@ -39,7 +39,7 @@ def conda_lock_text(lock: Lock, platform: str, urls: Mapping[str, str]) -> str:
         {
             "version": VERSION,
             "metadata": {
-                "content_hash": {},
+                "content_hash": {platform: lock.digest(platform)},
                 "channels": [{"url": channel, "used_env_vars": []} for channel in channels_of(locked.base)],
                 "platforms": [platform],
                 "sources": [],
