@@ -124,6 +124,20 @@ class DownloadError(EnvkitError):
     exit_code = ExitCode.EXTERNAL
 
 
+class UnsatisfiableError(EnvkitError):
+    """No set of packages satisfies what a spec asks for.
+
+    Attributes:
+        reason: what the solver says, all of it; ``why`` has its first lines.
+    """
+
+    exit_code = ExitCode.INVALID_FILE
+
+    def __init__(self, message: str, *, reason: str, why: str | None = None, hint: str | None = None) -> None:
+        self.reason = reason
+        super().__init__(message, why=why, hint=hint)
+
+
 class ProgramError(EnvkitError):
     """An outside program failed, could not be started, or ran out of time.
 
@@ -177,6 +191,12 @@ class InstallerMixedError(EnvkitError):
             why="Packages from two installers cannot be restored from one lockfile.",
             hint=f"Add the package to the lock spec and run `envkit create` again with {recorded}.",
         )
+
+
+class InstallerRuleError(EnvkitError):
+    """An environment holds packages that its installer did not put there."""
+
+    exit_code = ExitCode.INSTALLER_RULE
 
 
 class BusyError(EnvkitError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.cli.colours import paint
 from envkit.cli.render import size_text, table
 from envkit.model.environment import scripts_of
+from envkit.operations.environments import word_for
 from envkit.operations.places import is_elsewhere
 
 if TYPE_CHECKING:
@@ -61,6 +62,16 @@ def create_lines(result: CreateResult) -> list[str]:
 
 
 def _how_to_activate(environment: Environment) -> list[str]:
+    if environment.backend == "conda":
+        from envkit.backends.conda import find_conda  # noqa: PLC0415 - start-up counts
+
+        word = word_for(environment)
+        program = find_conda()
+        if program is None:
+            return [
+                f"Use it:  envkit shell {word}, or envkit run {word} -- CMD (there is no conda here to activate it)"
+            ]
+        return [f"Activate it:  {program.name} activate {word}"]
     if os.name == "nt":
         return [f'Activate it:  "{scripts_of(environment.prefix) / "activate"}"']
     scripts = scripts_of(environment.prefix)
@@ -76,17 +87,20 @@ def _plan_lines(result: CreateResult) -> list[str]:
     plan = result.plan
     if plan is None:
         return []
-    packages = plan.lock.platforms[plan.platform].packages
+    locked = plan.lock.platforms[plan.platform]
+    packages = [*locked.packages, *locked.base]
     lines = [
         f"Would make {plan.name} at {plan.prefix}",
         f"  Python    {plan.python_version} ({plan.interpreter.path if plan.interpreter else 'a conda package'})",
         f"  toolkit   {plan.toolkit.path if plan.toolkit else 'none'}",
         f"  packages  {len(packages)}, of which {len(plan.files)} lie on this disk",
-        f"  download  {size_text(plan.download_bytes)}, less what uv's cache holds",
+        f"  download  {size_text(plan.download_bytes)}, less what the caches hold",
     ]
     lines += [
-        f"    {item.name}=={item.version}" + (f"  from {item.source}" if item.source else "") for item in packages
+        f"    {item.name}=={item.version}" + (f"  from {item.source}" if item.source else "")
+        for item in locked.packages
     ]
+    lines += [f"    {item.name}={item.version}={item.build}  from {item.channel}" for item in locked.base]
     return [*lines, "Nothing was changed."]
 
 

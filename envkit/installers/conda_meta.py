@@ -70,10 +70,25 @@ def record_files(prefix: Path) -> dict[str, tuple[RecordedFile, ...]]:
         InvalidFileError: a record is damaged; names the file.
     """
     found: dict[str, tuple[RecordedFile, ...]] = {}
-    for source, content in _contents(prefix):
-        name, files = _named_files(source, content)
+    for path in record_paths(prefix):
+        name, files = files_of_record(path)
         found[name] = found.get(name, ()) + files
     return found
+
+
+def files_of_record(path: Path) -> tuple[str, tuple[RecordedFile, ...]]:
+    """Name and files of one package, by its record.
+
+    Raises:
+        InvalidFileError: the record is damaged.
+    """
+    return _named_files(path, _content(path))
+
+
+def record_paths(prefix: Path) -> list[Path]:
+    """The records of a prefix; none where it has no ``conda-meta``."""
+    found = sorted((prefix / "conda-meta").glob("*.json"))
+    return [path for path in found if not path.name.startswith(".")]  # copies of a file server or an editor
 
 
 def _named_files(source: Path, content: JsonObject) -> tuple[str, tuple[RecordedFile, ...]]:
@@ -85,16 +100,15 @@ def _named_files(source: Path, content: JsonObject) -> tuple[str, tuple[Recorded
 
 def _contents(prefix: Path) -> Iterator[tuple[Path, JsonObject]]:
     """Each record's file and what it holds."""
-    folder = prefix / "conda-meta"
-    if not folder.is_dir():
-        return
-    for path in sorted(folder.glob("*.json")):
-        if path.name.startswith("."):  # a copy that a file server or an editor left
-            continue
-        try:
-            yield path, JsonObject.parse(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _damaged(path, error) from error
+    for path in record_paths(prefix):
+        yield path, _content(path)
+
+
+def _content(path: Path) -> JsonObject:
+    try:
+        return JsonObject.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
 
 
 def _damaged(path: Path, error: Exception) -> InvalidFileError:

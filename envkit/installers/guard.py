@@ -1,20 +1,23 @@
 """The guard: what is locked stays as it is, whatever pip or uv is asked to install later.
 
 It uses what both programs have themselves, so that it holds when envkit does not run: pip reads ``pip.conf`` in the
-prefix, uv the variable ``UV_CONSTRAINT``, which the environment's activation sets. Neither reads the other's.
+prefix, uv the variable ``UV_CONSTRAINT``, which the environment's activation sets. Neither reads the other's. In conda
+prefixes there is a second installer to keep out as well (``refusals.py``), and activation switches the user site off.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
 from envkit.activation import guard_hooks, install_guard_hooks, slot_of
+from envkit.installers.refusals import is_own, refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from envkit.model.locked import LockedPackage
@@ -51,12 +54,43 @@ def constraint_entry(path: Path) -> str:
     return str(path) if _PLAIN.fullmatch(str(path)) else path.as_uri()
 
 
-def install_guard(prefix: Path, packages: Iterable[LockedPackage], progress: Progress) -> None:
-    """Let the versions of ``packages`` be constraints for pip and uv in the virtual environment ``prefix``.
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """An environment as the guard needs to know it.
 
-    Settings of pip that somebody else has written there stay, and that is told: then the guard does not hold for pip.
+    Attributes:
+        prefix: its folder.
+        installer: "pip" or "conda": the only one that may put packages into it.
+        word: what the user types for it.
+        packages: what pip has put into it by its lock.
     """
-    update_guard(prefix, packages)
+
+    prefix: Path
+    installer: str
+    word: str
+    packages: tuple[LockedPackage, ...] = ()
+
+
+def install_guard(guarded: Guarded, progress: Progress) -> None:
+    """Keep pip and uv from the locked versions, and in conda prefixes whoever is not the installer out altogether.
+
+    Files of that kind that somebody else has written there stay, and that is told.
+    """
+    prefix = guarded.prefix
+    for path, text in _refusals(guarded).items():
+        if not os.path.lexists(path) or is_own(path):
+            fs.write_bytes(path, text)
+        else:
+            progress.note(f"{path} is not envkit's and stays as it is; it says who may change this environment.")
+    update_guard(guarded)
+    if guarded.installer == "pip":
+        _install_pip_settings(prefix, progress)
+    constraints, entry = _constraint_of_uv(guarded)
+    slot = slot_of(prefix)
+    install_guard_hooks(prefix, slot=slot, constraints=constraints, entry=entry, user_site_off=slot == "CONDA")
+
+
+def _install_pip_settings(prefix: Path, progress: Progress) -> None:
     settings = prefix / PIP_SETTINGS
     if os.path.lexists(settings) and not is_own_pip_settings(prefix):
         progress.note(
@@ -65,50 +99,60 @@ def install_guard(prefix: Path, packages: Iterable[LockedPackage], progress: Pro
         )
     else:
         fs.write_text(settings, _pip_settings(prefix))
-    constraints, slot = constraints_of(prefix), slot_of(prefix)
-    install_guard_hooks(
-        prefix,
-        slot=slot,
-        constraints=constraints,
-        entry=constraint_entry(constraints),
-        user_site_off=slot == "CONDA",
-    )
 
 
-def update_guard(prefix: Path, packages: Iterable[LockedPackage]) -> None:
+def update_guard(guarded: Guarded) -> None:
     """Write the constraints again; pip's settings and the hooks stay as they are."""
-    for path, text in _constraints(prefix, packages).items():
+    for path, text in _constraints(guarded).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         fs.write_text(path, text)
 
 
-def guard_state(prefix: Path, packages: Iterable[LockedPackage]) -> GuardState:
-    """Whether the guard's files and hooks are what ``install_guard`` writes for ``packages``.
+def guard_state(guarded: Guarded) -> GuardState:
+    """Whether the guard's files and hooks are what ``install_guard`` writes.
 
     ``missing``: one of them is not there; ``stale``: one is another. Settings of pip count as long as the guard's own
     stand first in them, or the same constraint is named in them.
     """
-    changed = changed_guard_files(prefix, packages)
+    changed = changed_guard_files(guarded)
     if not changed:
         return "current"
     return "stale" if all(path.is_file() for path in changed) else "missing"
 
 
-def changed_guard_files(prefix: Path, packages: Iterable[LockedPackage]) -> tuple[Path, ...]:
-    """The files of the guard that are gone, or do not do what ``install_guard`` has made them for."""
-    constraints, slot = constraints_of(prefix), slot_of(prefix)
-    wanted = {path: text.encode() for path, text in _constraints(prefix, packages).items()}
-    wanted |= guard_hooks(
-        prefix,
-        slot=slot,
-        constraints=constraints,
-        entry=constraint_entry(constraints),
-        user_site_off=slot == "CONDA",
-    )
-    settings = _read(prefix / PIP_SETTINGS)
-    holds = settings is not None and _holds_for_pip(prefix, settings)
+def changed_guard_files(guarded: Guarded) -> tuple[Path, ...]:
+    """The files of the guard that are gone, or do not do what ``install_guard`` has made them for.
+
+    Somebody else's file that makes pip or conda refuse does that, with another text.
+    """
+    prefix, slot = guarded.prefix, slot_of(guarded.prefix)
+    constraints, entry = _constraint_of_uv(guarded)
+    wanted = {path: text.encode() for path, text in _constraints(guarded).items()}
+    wanted |= guard_hooks(prefix, slot=slot, constraints=constraints, entry=entry, user_site_off=slot == "CONDA")
     changed = [path for path, text in wanted.items() if _read(path) != text]
+    by_path = _refusals(replace(guarded, word=shlex.quote(str(prefix))))  # how it is named depends on conda's settings
+    for path, text in _refusals(guarded).items():
+        found = _read(path)
+        if found is None or (is_own(path) and found not in {text, by_path[path]}):
+            changed.append(path)
+    settings = _read(prefix / PIP_SETTINGS)
+    holds = guarded.installer != "pip" or (settings is not None and _holds_for_pip(prefix, settings))
     return tuple(changed if holds else [prefix / PIP_SETTINGS, *changed])
+
+
+def _refusals(guarded: Guarded) -> dict[Path, bytes]:
+    """The files that keep others out; none in a virtual environment, where PEP 668 does not count and conda is not."""
+    if slot_of(guarded.prefix) == "VENV":
+        return {}
+    return refusals(guarded.prefix, guarded.installer, guarded.word)
+
+
+def _constraint_of_uv(guarded: Guarded) -> tuple[Path | None, str]:
+    """The file for ``UV_CONSTRAINT``, and how that names it; nothing where uv is kept out altogether."""
+    if guarded.installer != "pip":
+        return None, ""
+    constraints = constraints_of(guarded.prefix)
+    return constraints, constraint_entry(constraints)
 
 
 def is_own_pip_settings(prefix: Path) -> bool:
@@ -128,8 +172,11 @@ def _pip_settings(prefix: Path) -> str:
     )
 
 
-def _constraints(prefix: Path, packages: Iterable[LockedPackage]) -> dict[Path, str]:
-    lines = {item.name: f"{item.name}=={item.version}\n" for item in sorted(packages, key=lambda item: item.name)}
+def _constraints(guarded: Guarded) -> dict[Path, str]:
+    if guarded.installer != "pip":
+        return {}
+    prefix, packages = guarded.prefix, sorted(guarded.packages, key=lambda item: item.name)
+    lines = {item.name: f"{item.name}=={item.version}\n" for item in packages}
     held = (line for name, line in lines.items() if name not in _BUILD_TOOLS)
     return {constraints_of(prefix): "".join(lines.values()), pip_constraints_of(prefix): "".join(held)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from envkit import process
+from envkit.errors import InvalidFileError
+from envkit.installers.conda_meta import files_of_record, is_conda_prefix, record_paths
 from envkit.installers.record import NO_RECORD, record_rows
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 
@@ -25,24 +28,68 @@ _ADDRESS = re.compile(r"^(?P<name>[A-Za-z0-9._-]+) @ file:")
 _EDITABLE = re.compile(r"^(?:-e|# Editable)\b")
 
 
+BUILD_TOOLS = {"pip", "setuptools", "wheel"}
+"""What builds and installs packages; whoever put it there, it belongs to neither installer."""
+
+
 def site_packages(prefix: Path) -> Path | None:
-    """The folder of a prefix's packages, or None where there is no Python."""
+    """The folder of a prefix's packages, or None where there is no Python.
+
+    Where conda has changed Python's minor version, the folder of the old one may still be there.
+    """
     if os.name == "nt":
         found = prefix / "Lib" / "site-packages"
         return found if found.is_dir() else None
-    return next(iter(sorted(prefix.glob("lib/python3.*/site-packages"))), None)
+    folders = [path for path in sorted(prefix.glob("lib/python3.*/site-packages")) if not path.parent.is_symlink()]
+    python = conda_packages(prefix).get("python", "") if len(folders) > 1 else ""
+    of_python = "python" + ".".join(python.split(" ")[0].split(".")[:2])
+    return next((path for path in folders if path.parent.name == of_python), next(iter(folders), None))
 
 
 def installed_packages(prefix: Path) -> dict[str, str]:
-    """Version by canonical name of each package in a prefix, from the names of its dist-info folders."""
+    """Version by canonical name of each package in a prefix, from the names of its dist-info folders.
+
+    conda's Python packages have such folders, too.
+    """
     return {name: version for name, version, _ in distributions(prefix)}
+
+
+def pip_packages(prefix: Path) -> dict[str, str]:
+    """The same without those that conda has installed."""
+    return {name: version for name, version, folder in distributions(prefix) if not is_by_conda(folder)}
+
+
+def is_by_conda(dist_info: Path) -> bool:
+    """Whether conda has installed a Python package: it says so, or says nothing; pip and uv always say who they are.
+
+    https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-installer-file
+    """
+    try:
+        installer = (dist_info / "INSTALLER").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        installer = ""
+    return installer in {"", "conda"} and is_conda_prefix(dist_info.parents[3 if os.name != "nt" else 2])
+
+
+def conda_packages(prefix: Path) -> dict[str, str]:
+    """Version and build by name of each conda package in a prefix, as in "1.26.4 py39_0", from its records' names."""
+    found = {}
+    for path in record_paths(prefix):
+        parts = path.name.removesuffix(".json").rsplit("-", 2)
+        if len(parts) == 3:  # noqa: PLR2004 - name, version, build
+            found[parts[0]] = f"{parts[1]} {parts[2]}"
+    return found
 
 
 def distributions(prefix: Path) -> Iterator[tuple[str, str, Path]]:
     """Canonical name, version and dist-info folder of each package in a prefix."""
     folder = site_packages(prefix)
-    if folder is None or folder.is_file():
-        return
+    if folder is not None and not folder.is_file():
+        yield from dist_infos(folder)
+
+
+def dist_infos(folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """The same of a folder of packages."""
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
     for entry in names:
@@ -96,7 +143,7 @@ def unowned_files(prefix: Path, own: set[str]) -> list[Path]:
         prefix: the environment's folder.
         own: relative paths, and folders with ``/`` at the end, that belong to the environment itself.
     """
-    owned = _recorded(prefix)
+    owned = _recorded(prefix) | _recorded_by_conda(prefix)
     found = []
     for folder, folders, files in os.walk(prefix):
         relative = os.path.relpath(folder, prefix).replace(os.sep, "/")
@@ -114,6 +161,15 @@ def unowned_files(prefix: Path, own: set[str]) -> list[Path]:
 def _recorded(prefix: Path) -> set[str]:
     """Relative paths of all files that the packages' RECORD files list."""
     return {path for _, _, folder in distributions(prefix) for path in files_of(folder, prefix)}
+
+
+def _recorded_by_conda(prefix: Path) -> set[str]:
+    """The same of conda's records; the files of one that is damaged count as nobody's."""
+    owned = set()
+    for path in record_paths(prefix):
+        with contextlib.suppress(InvalidFileError):
+            owned |= {file.path for file in files_of_record(path)[1]}
+    return owned
 
 
 def files_of(dist_info: Path, prefix: Path) -> set[str]:

@@ -42,15 +42,29 @@ _PLATFORM_KEYS = {"needs", "packages", "base"}
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A package whose installed version is not the locked one; None means absent."""
+    """A package whose installed version is not the locked one; None means absent.
+
+    Attributes:
+        name: of pip's or conda's package; a project may have another name in each.
+        locked: the version in the lock; of conda's packages with the build, "1.26.4 py39_0".
+        installed: likewise, in the environment.
+        installer: whose package it is where that is not the environment's installer: "conda", "pip"; else None.
+    """
 
     name: str
     locked: str | None
     installed: str | None
+    installer: str | None = None
 
     def __str__(self) -> str:
         locked = f"locked {self.locked}" if self.locked is not None else "not in the lock"
-        return f"{self.name} {self.installed or 'is missing'} ({locked})"
+        whose = f" of {self.installer}" if self.installer is not None else ""
+        return f"{self.name} {self.installed or 'is missing'}{whose} ({locked})"
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The entry in locks and in JSON output."""
+        entry = {"name": self.name, "locked": self.locked, "installed": self.installed}
+        return entry if self.installer is None else entry | {"installer": self.installer}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,5 +273,6 @@ def _packages(
 
 
 def _drift(document: YamlDocument, path: Path) -> Drift:
-    fields = Fields(document, path, {"name", "locked", "installed"})
-    return Drift(fields.text("name"), fields.optional_text("locked"), fields.optional_text("installed"))
+    fields = Fields(document, path, {"name", "locked", "installed", "installer"})
+    values = (fields.optional_text(key) for key in ("locked", "installed", "installer"))
+    return Drift(fields.text("name"), *values)

@@ -43,8 +43,7 @@ def render_lock(lock: Lock) -> str:
         lines += ["    base:" if base else "    base: []", *_entries(base)]
     if lock.drift:
         lines.append("drift:")
-        entries = ({"name": item.name, "locked": item.locked, "installed": item.installed} for item in lock.drift)
-        lines += [f"- {_flow(entry)}" for entry in entries]
+        lines += [f"- {_flow(item.to_dict())}" for item in lock.drift]
     for key, items in lock.additions.to_dict().items():
         lines += [f"{key}:", *(f"- {_flow(item)}" for item in items)]
     return "\n".join(lines) + "\n"

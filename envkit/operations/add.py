@@ -21,7 +21,7 @@ from envkit.operations.editables import project_folder
 from envkit.operations.environments import EnvironmentStateError, find_environment, usable_environment, word_for
 from envkit.operations.lock import LockChange
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.own_files import drift_text, own_lock, write_lists
+from envkit.operations.own_files import drift_text, guarded_by, own_lock, write_lists
 from envkit.operations.recovery import recover
 from envkit.operations.staging import new_stage
 from envkit.probes.host import current_platform
@@ -182,7 +182,7 @@ def _apply(
     _check_installed(environment, packages, projects)
     write_lists(prefix, lock, platform)
     if environment.guard:
-        update_guard(prefix, lock.platforms[platform].packages)
+        update_guard(guarded_by(prefix, lock, platform))
     fs.flush(prefix)
 
 

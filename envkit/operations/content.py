@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from envkit.installers.content import check_content
 from envkit.installers.installed import site_packages
 from envkit.model.report import FILES, LayerResult
+from envkit.operations.drift import drift_of
 from envkit.operations.environments import all_environments
-from envkit.operations.own_files import drift_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ def files_layer(environment: Environment, lock: Lock, platform: str, progress: P
         "bytes_checked": check.files.bytes_checked,
         "findings": len(check.files.findings),
         "changed": [item.to_json() for item in check.files.findings[:_LISTED]],
-        "drift": [{"name": item.name, "locked": item.locked, "installed": item.installed} for item in check.drift],
+        "drift": [item.to_dict() for item in check.drift],
         "duplicates": [list(folders) for _, folders in check.files.duplicates],
         "leftovers": list(check.files.leftovers),
         "environments": list(check.sharing),

@@ -12,6 +12,7 @@ from envkit.model.additions import without_added
 from envkit.operations import journal
 from envkit.operations.backend import Place, place_of
 from envkit.operations.build import build, put_back
+from envkit.operations.drift import drift_of
 from envkit.operations.editables import without_editables
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
@@ -19,7 +20,7 @@ from envkit.operations.foreign import complete
 from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
-from envkit.operations.own_files import drift_of, drift_text, own_lock
+from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
 from envkit.operations.plan import Plan, Seconds, check_place, make_plan
 from envkit.operations.recovery import recover, undo

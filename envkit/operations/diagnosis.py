@@ -17,7 +17,7 @@ from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
 from envkit.operations.editables import is_project
 from envkit.operations.environments import registered_prefixes, word_for
-from envkit.operations.own_files import lock_for, own_lock
+from envkit.operations.own_files import guarded_by, lock_for, own_lock
 from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
 
@@ -140,6 +140,11 @@ def of_contents(environment: Environment) -> list[Finding]:
         ]
     except OSError:
         return []  # told with the list of packages
+    return of_check(environment, check)
+
+
+def of_check(environment: Environment, check: ContentCheck) -> list[Finding]:
+    """What a look at all files has found."""
     return [*_files(environment, check), *_versions(environment, check), *_oddities(environment, check)]
 
 
@@ -162,22 +167,24 @@ def _files(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
 
 
 def _versions(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
-    if check.lost:
+    lost = [item for item in check.lost if item.installer is None or item.installed is None]  # else: of_installers
+    added = [item for item in check.added if item.installer is None]
+    if lost:
         yield Finding(
             "packages-differ",
             "error",
             f"{environment.name} does not hold the packages that its lock names.",
             why="Something was installed or removed in it since.",
             fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
-            evidence=tuple(map(str, check.lost)),
+            evidence=tuple(map(str, lost)),
         )
-    if check.added:
+    if added:
         yield Finding(
             "packages-added",
             "note",
             f"{environment.name} holds packages that its lock does not name.",
             why="`envkit restore` does not bring them back.",
-            evidence=tuple(map(str, check.added)),
+            evidence=tuple(map(str, added)),
         )
 
 
@@ -230,8 +237,8 @@ def of_guard(environment: Environment) -> list[Finding]:
     if not environment.guard:
         return []
     try:
-        packages = lock_for(environment, current_platform()).platforms[current_platform()].packages
-        changed = changed_guard_files(environment.prefix, packages)
+        platform = current_platform()
+        changed = changed_guard_files(guarded_by(environment.prefix, lock_for(environment, platform), platform))
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
     if not changed:

@@ -10,7 +10,7 @@ from envkit.errors import NotFoundError
 from envkit.installers.guard import guard_state, install_guard
 from envkit.operations.environments import usable_environment, write_record
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.own_files import own_lock
+from envkit.operations.own_files import guarded_by, own_lock
 from envkit.operations.toolkits import toolkit_for
 from envkit.probes.host import current_platform
 
@@ -104,10 +104,13 @@ def _repair_guard(environment: Environment, progress: Progress, lock_timeout_s: 
         environment = usable_environment(str(prefix))
         if not environment.guard:
             return False
-        locked = own_lock(environment).platforms.get(current_platform())
-        if locked is None or guard_state(prefix, locked.packages) == "current":
+        lock = own_lock(environment)
+        if current_platform() not in lock.platforms:
             return False
-        install_guard(prefix, locked.packages, progress)
+        guarded = guarded_by(prefix, lock, current_platform())
+        if guard_state(guarded) == "current":
+            return False
+        install_guard(guarded, progress)
         _attach(prefix)
         progress.note("The guard's hooks and files are written again.")
     return True

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit import fs, resources
 from envkit.activation import GUARD_NAME
 from envkit.errors import UPDATE, InvalidFileError
-from envkit.installers.guard import PIP_SETTINGS, install_guard, is_own_pip_settings
-from envkit.installers.installed import installed_packages
+from envkit.installers.guard import PIP_SETTINGS, Guarded, install_guard, is_own_pip_settings
+from envkit.installers.refusals import own_refusals
 from envkit.model.lock import Drift, Lock, parse_lock
 from envkit.model.lock_text import render_lock
+from envkit.operations.drift import drift_of
 from envkit.operations.environments import word_for
+from envkit.operations.places import is_elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +34,7 @@ OWN_FILES = {
     "lib64",
     "requirements-lock.txt",
     "check_env.py",
+    "conda-meta/",
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
@@ -45,7 +49,14 @@ OWN_FILES = {
 
 def own_files(prefix: Path) -> set[str]:
     """What in ``prefix`` is no file of the user's: paths relative to it, folders with a slash at the end."""
-    return OWN_FILES | ({PIP_SETTINGS} if is_own_pip_settings(prefix) else set())
+    found = OWN_FILES | ({PIP_SETTINGS} if is_own_pip_settings(prefix) else set())
+    return found | {path.relative_to(prefix).as_posix() for path in own_refusals(prefix)}
+
+
+def guarded_by(prefix: Path, lock: Lock, platform: str) -> Guarded:
+    """What the guard of the environment at ``prefix`` has to know."""
+    word = shlex.quote(str(prefix) if is_elsewhere(prefix) else prefix.name)
+    return Guarded(prefix, lock.installer, word, lock.platforms[platform].packages)
 
 
 def write_own_files(prefix: Path, lock: Lock, platform: str, progress: Progress, *, guard: bool) -> None:
@@ -55,11 +66,11 @@ def write_own_files(prefix: Path, lock: Lock, platform: str, progress: Progress,
     write_lists(prefix, lock, platform)
     fs.write_bytes(prefix / "check_env.py", resources.check_env_script().read_bytes(), mode=0o755)
     if guard:
-        install_guard(prefix, lock.platforms[platform].packages, progress)
+        install_guard(guarded_by(prefix, lock, platform), progress)
 
 
 def write_lists(prefix: Path, lock: Lock, platform: str) -> None:
-    """Write the environment's own lock, and the same list for pip."""
+    """Write the environment's own lock, and the same list for people and for its installer."""
     fs.write_text(prefix / ".envkit" / "lock.yaml", render_lock(lock))
     fs.write_text(prefix / "requirements-lock.txt", requirements_text(lock, platform))
 
@@ -72,9 +83,20 @@ def portable_lock(environment: Environment, lock: Lock, platform: str) -> Lock:
 
 
 def requirements_text(lock: Lock, platform: str) -> str:
-    """The lock as pip's requirements: ``name==version`` lines, and where each source's packages come from."""
+    """The lock as a list that its installer reads, and where each source's packages come from.
+
+    For pip ``name==version``, for ``conda create --file`` ``name=version=build``.
+    """
     packages = sorted(lock.platforms[platform].packages, key=lambda item: item.name)
+    base = sorted(lock.platforms[platform].base, key=lambda item: item.name)
+    of_conda = [f"{item.name}={item.version}={item.build}" for item in base]
     lines = [f"# Made from the lock of {lock.spec} by envkit. Python {lock.python}, {platform}."]
+    if lock.installer == "conda":
+        for channel in dict.fromkeys(item.channel for item in base):
+            lines += [f"# from {channel}: {', '.join(item.name for item in base if item.channel == channel)}"]
+        return "\n".join([*lines, *of_conda]) + "\n"
+    if of_conda:
+        lines.append(f"# from conda: {', '.join(of_conda)}")
     for source in dict.fromkeys(item.source for item in packages if item.source):
         names = ", ".join(item.name for item in packages if item.source == source)
         lines.append(f"# from {source}: {names}")
@@ -129,16 +151,3 @@ def drift_text(prefix: Path, lock: Lock, platform: str, *, with_added: bool) -> 
     """
     drift = [item for item in drift_of(prefix, lock, platform) if with_added or item.locked is not None]
     return ", ".join(map(str, drift[:_TOLD])) or None
-
-
-def drift_of(prefix: Path, lock: Lock, platform: str) -> tuple[Drift, ...]:
-    """How the installed packages differ from the locked ones."""
-    installed = installed_packages(prefix)
-    locked = {item.name: item.version for item in lock.platforms[platform].packages}
-    # the version of an editable project changes with its folder
-    locked |= {item.name: installed.get(item.name, item.version) for item in lock.additions.editables}
-    return tuple(
-        Drift(name, locked.get(name), installed.get(name))
-        for name in sorted(locked.keys() | installed.keys())
-        if locked.get(name) != installed.get(name)
-    )

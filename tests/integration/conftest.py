@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,6 @@ from tests.support.conda_pythons import pythons
 from tests.support.conda_torch import Channels, stub_channels
 from tests.support.index import Index, serve_index
 from tests.support.wheels import file_hash, make_wheel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass
@@ -116,6 +115,35 @@ def conda_channels(shared_folder: Path, tmp_path_factory: pytest.TempPathFactory
     """conda-forge, pytorch and nvidia for Python 3.11 and, where it is here, 3.10. Not to be changed by a test."""
     minors = [minor for minor in ("3.11", "3.10") if minor in pythons()]
     return stub_channels(tmp_path_factory.mktemp("channels"), cache=shared_folder / "conda-packages", minors=minors)
+
+
+@dataclass(frozen=True)
+class CondaHome:
+    """What conda would read and write of the test's user."""
+
+    home: Path
+
+    @property
+    def envs(self) -> Path:
+        """Where conda puts environments when its own folder is not writable."""
+        return self.home / ".conda" / "envs"
+
+    @property
+    def environments_txt(self) -> Path:
+        return self.home / ".conda" / "environments.txt"
+
+    def condarc(self, **settings: Any) -> Path:
+        """Write ``~/.condarc``; JSON is YAML."""
+        path = self.home / ".condarc"
+        path.write_text(json.dumps(settings, indent=1))
+        return path
+
+
+@pytest.fixture
+def conda_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CondaHome:
+    """A user without conda: no ``.condarc``, no variables of conda, a package cache of the test's own."""
+    monkeypatch.setenv("RATTLER_CACHE_DIR", str(tmp_path / ".rattler-cache"))
+    return CondaHome(Path(os.environ["HOME"]))
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:

@@ -14,6 +14,7 @@ import pytest
 from tests.support.channel import Channel, corrupted
 from tests.support.conda_archive import PLACEHOLDER, Link
 from tests.support.conda_pythons import pythons
+from tests.support.conda_torch import real_torch_channel
 
 INSTALL = """
 import asyncio, json, os, sys, traceback
@@ -201,3 +202,17 @@ def test_records_for_a_lock_name_channel_subdir_and_file(tmp_path):
     found = [(item["channel"], item["subdir"], item["file"]) for item in channel.index().locked()]
     assert found == [("some-channel", "linux-64", "two-2.0-0.conda"), ("some-channel", "noarch", "one-1.0-0.conda")]
     assert [item["name"] for item in channel.locked("one")] == ["one"]
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_real_torch_runs_from_a_conda_prefix(tmp_path, shared_folder):
+    try:
+        channel = real_torch_channel(tmp_path / "conda-forge", cache=shared_folder / "conda-packages")
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    found = rattler([channel], ["python 3.11.*", "pytorch", "pip"], tmp_path / "prefix", cache=tmp_path / "cache")
+    assert (found["pytorch"]["version"], found["pytorch"]["build"]) == ("2.13.0", "py311_cpu_0")
+    code = "import torch; print((torch.ones(2, 3) @ torch.ones(3, 2)).sum().item())"
+    assert python(tmp_path / "prefix", "-c", code) == "12.0\n"
+    assert python(tmp_path / "prefix", "-m", "pip", "check").strip() == "No broken requirements found."

@@ -82,9 +82,7 @@ class Expected:
         self.edits += 1
         entry = f"/opt/user{self.edits}/bin"
         self.path.insert(0, entry)
-        shell = self.conda.session.shell
-        text = f"set -gx PATH {entry} $PATH\n" if shell.extension == "fish" else f'export PATH="{entry}:$PATH"\n'
-        self.conda.edit(text)
+        self.conda.edit(self.conda.session.shell.prepend(entry))
         return False
 
     def check(self, *, activated):

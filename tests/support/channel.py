@@ -13,6 +13,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from envkit.model.conda_record import CondaRecord
 from tests.support.conda_archive import TIMESTAMP, Content, write_package
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Channel:
         return {**repodata["packages"], **repodata["packages.conda"]}
 
     def locked(self, *names: str) -> list[dict[str, Any]]:
-        """Records as a lock has them: ``channel`` is this folder's name, ``file`` the package; newest build first.
+        """Records as a lock has them, by subdir and file; ``channel`` is this folder's name.
 
         Args:
             names: file names, or names of packages of which there is one; all packages when there are none.
@@ -155,7 +156,8 @@ class Channel:
         for subdir in sorted(path.parent.name for path in self.folder.glob("*/repodata.json")):
             for file, record in sorted(self.records(subdir).items()):
                 if not names or file in names or record["name"] in names:
-                    found.append(record | {"channel": self.name, "subdir": subdir, "file": file})
+                    stated = record | {"channel": self.name, "subdir": subdir, "file": file}
+                    found.append(CondaRecord.from_dict(stated).to_dict())
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,7 +135,7 @@ def wheel_package(
     Args:
         channel: gets it.
         wheel: a wheel.
-        name: of the conda package; the wheel's by default.
+        name: of the conda package; the wheel's by default. Its version is the wheel's without a local label.
         build: the build string.
         depends: match specs.
         python: ``3.11`` for a package of that Python on linux-64; a noarch one without.
@@ -146,9 +147,9 @@ def wheel_package(
     info, entry_points = "", []
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
-            if member.endswith(".dist-info/entry_points.txt"):
+            if re.fullmatch(r"[^/]+\.dist-info/entry_points\.txt", member):  # not of a vendored project
                 entry_points = _console_scripts(archive.read(member).decode())
-            if member.endswith(".dist-info/WHEEL"):
+            if re.fullmatch(r"[^/]+\.dist-info/WHEEL", member):
                 info = member.rsplit("/", 1)[0]
             if not member.endswith("/") and ".data/" not in member:
                 files[f"{site}/{member}"] = archive.read(member)
@@ -161,7 +162,7 @@ def wheel_package(
     else:
         kind = {"noarch": "python", "entry_points": entry_points}
     named = name or project.lower().replace("_", "-")
-    return channel.add(named, version, build=build, depends=depends, files=files, **kind, **options)
+    return channel.add(named, version.split("+")[0], build=build, depends=depends, files=files, **kind, **options)
 
 
 def _console_scripts(text: str) -> list[str]:

@@ -175,7 +175,8 @@ def real_torch_channel(folder: Path, *, cache: Path) -> Channel:
         return channel
     python_package(channel, "3.11", cache=cache)
     _fill_forge(channel)
-    next((channel.folder / "noarch").glob("numpy-1.26.4-*")).unlink()  # the stub
+    for name in ("numpy", "setuptools"):  # a stub, and too old
+        next((folder / "noarch").glob(f"{name}-*")).unlink()
     for wheel in _download(cache / "wheels"):
         _add_real(channel, wheel)
     return channel.index()
@@ -188,7 +189,7 @@ def _download(folder: Path) -> list[Path]:
     done = subprocess.run([*command, *wanted], capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise RuntimeError(f"no wheels of torch {REAL_TORCH}: {done.stderr[-500:]}")
-    return [path for path in sorted(folder.glob("*.whl")) if not path.name.startswith("setuptools-")]
+    return sorted(folder.glob("*.whl"))
 
 
 def _add_real(channel: Channel, wheel: Path) -> None:
@@ -201,12 +202,12 @@ def _add_real(channel: Channel, wheel: Path) -> None:
 
 
 def _needs(wheel: Path) -> list[str]:
-    """What a wheel needs with Python 3.11 on Linux, as match specs; of setuptools, an old one here, any version."""
+    """What a wheel needs with Python 3.11 on Linux, as match specs."""
     stated = email.message_from_bytes(wheel_metadata(wheel)).get_all("Requires-Dist") or []
     here = {"python_version": "3.11", "python_full_version": "3.11.7", "extra": ""}
     needed = [Requirement(text) for text in stated]
     return [
-        f"{one.name.lower()} {'' if one.name == 'setuptools' else one.specifier}".replace("_", "-").strip()
+        f"{one.name.lower().replace('_', '-')} {one.specifier}".strip()
         for one in needed
         if one.marker is None or one.marker.evaluate(here)
     ]

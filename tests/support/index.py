@@ -8,10 +8,10 @@ import html
 import re
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
+from tests.support.loopback import Handler, listening
 from tests.support.wheels import file_hash, wheel_metadata
 
 if TYPE_CHECKING:
@@ -98,18 +98,9 @@ class Index:
         return found
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, *, body: bool) -> None:
-        index = self.server.index
+class _Handler(Handler):
+    def answer(self, *, body: bool) -> None:
+        index: Index = self.server.subject
         path = unquote(urlsplit(self.path).path)
         index.requests.append(f"{self.command} {path}")
         name = [part for part in path.split("/") if part][-1:]
@@ -180,17 +171,6 @@ class _Handler(BaseHTTPRequestHandler):
         if cut is not None:
             self.close_connection = True
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in http.server
-        """Nothing on stderr; ``Index.requests`` has it all."""
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    index: Index
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no news."""
-
 
 @contextlib.contextmanager
 def serve_index(
@@ -212,18 +192,9 @@ def serve_index(
     """
     folder.mkdir(parents=True, exist_ok=True)
     index = Index(folder, with_hashes=hashes, with_metadata=metadata, auth=auth)
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.index = index
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    port = server.server_address[1]
-    index.url = f"https://localhost:{port}/simple" if tls is not None else f"http://127.0.0.1:{port}/simple"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield index
-    finally:
-        index._stop.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(_Handler, index, tls) as address:
+        index.url = f"{address}/simple"
+        try:
+            yield index
+        finally:
+            index._stop.set()

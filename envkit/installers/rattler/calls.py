@@ -1,20 +1,34 @@
 """What envkit asks of py-rattler: to solve, to install, to find records.
 
-py-rattler is never imported here. Each call starts a child process (``worker.py``) that ends with the call: py-rattler can
-crash when an interpreter ends, and a process that is killed writes no more.
+py-rattler is never imported here. Each call starts a child process (``worker.py``) that ends with the call:
+py-rattler can crash when an interpreter ends, and a process that is killed writes no more.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from envkit.errors import UsageError
+from envkit.installers.rattler.child import ask
+from envkit.installers.rattler.failures import failure_of
+from envkit.installers.rattler.finding import fetched_packages, find_records
+from envkit.installers.rattler.network import plan_network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from envkit.installers.condarc import CondaSettings
+    from envkit.installers.rattler.network import Network
     from envkit.model.progress import Progress
+
+_CHANNEL_OF_SPEC = re.compile(
+    r"^(?P<channel>[^\[\]=<>!~\s]+)::|\[(?:[^\]]*,)?\s*channel\s*=\s*['\"]?(?P<key>[^'\",\]]+)"
+)
+
+__all__ = ["InstallReport", "Record", "find_records", "install", "solve"]
 
 Record = dict[str, Any]
 """A conda record as it stands in a lock: name, version, build, channel, subdir, file, sha256, ..."""
@@ -53,7 +67,7 @@ def solve(
         virtual_packages: name (``__cuda``), version and build of each.
         settings: of ``.condarc``.
         offline: whether only what lies in the caches may be used.
-        timeout_s: limit for the whole call; a server that stands still ends it earlier, by ``settings.read_timeout_s``.
+        timeout_s: limit for the whole call; a server that stands still ends it earlier (``settings.read_timeout_s``).
         progress: who is told.
         constraints: MatchSpecs that hold for packages which other ones bring in.
         locked: records to keep to where that is possible.
@@ -65,7 +79,23 @@ def solve(
         InvalidFileError: ``.condarc`` forbids a channel.
         StorageError: a cache cannot be written.
     """
-    raise NotImplementedError
+    network = plan_network([*channels, *(str(record["channel"]) for record in locked)], settings, platform)
+    offline = offline or settings.offline
+    request = {
+        "call": "solve",
+        "channels": [{"name": name, "urls": network.urls(name)} for name in dict.fromkeys(channels)],
+        "specs": [[_placed(spec, channels, network), spec] for spec in specs],
+        "constraints": [[_placed(spec, channels, network), spec] for spec in constraints],
+        "locked": [_entry(record, network) for record in locked],
+        "platform": platform,
+        "virtual_packages": [list(item) for item in virtual_packages],
+        "timeout_s": timeout_s,
+        "offline": offline,
+    }
+    answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress)
+    if "error" in answer:
+        raise failure_of(answer["error"], network, offline=offline)
+    return tuple(answer["records"])
 
 
 def install(
@@ -80,6 +110,7 @@ def install(
     cache_dir: Path | None = None,
     folders: Sequence[Path] = (),
     add: bool = False,
+    full_check: bool = False,
 ) -> InstallReport:
     """Put packages into a prefix, each checked by its sha256; what else is in there is removed.
 
@@ -89,35 +120,57 @@ def install(
         settings: of ``.condarc``.
         platform: ``linux-64``.
         offline: whether only caches and folders may be used.
-        timeout_s: limit for the whole call; a server that stands still ends it earlier, by ``settings.read_timeout_s``.
+        timeout_s: limit for the whole call; a server that stands still ends it earlier (``settings.read_timeout_s``).
         progress: who is told.
-        cache_dir: package cache, by default py-rattler's own (``RATTLER_CACHE_DIR``).
-        folders: with package files that are used instead of downloads, by name and sha256; conda's own package folders
-            are looked at as well.
+        cache_dir: folder of the caches, by default py-rattler's own (``RATTLER_CACHE_DIR``).
+        folders: with package files that are used instead of downloads, by name and sha256; conda's own package
+            folders are looked at as well.
         add: whether packages that are there and not among the records stay.
+        full_check: whether each file in the package cache is compared with the hash that its package states; otherwise
+            it has to be there.
 
     Raises:
         DownloadError: a package cannot be had, or is another one than the lock says.
         StorageError: the disk is full or cannot be written.
     """
-    raise NotImplementedError
+    network = plan_network([str(record["channel"]) for record in records], settings, platform)
+    offline = offline or settings.offline
+    request = {
+        "call": "install",
+        "records": [_entry(record, network) for record in records],
+        "prefix": str(prefix),
+        "platform": platform,
+        "offline": offline,
+        "add": add,
+        "full_check": full_check,
+        "folders": [str(folder) for folder in [*folders, fetched_packages(), *settings.pkgs_dirs]],
+        "command": "envkit",
+    }
+    answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress, cache_dir=cache_dir)
+    if "error" in answer:
+        raise failure_of(answer["error"], network, records, offline=offline)
+    return InstallReport(tuple(answer["unlinked_scripts"]))
 
 
-def find_records(
-    wanted: Sequence[str | tuple[str, str, str]],
-    *,
-    settings: CondaSettings,
-    platform: str,
-    offline: bool,
-    timeout_s: float,
-    progress: Progress,
-) -> tuple[Record, ...]:
-    """Complete records of packages that are named by URL, ``URL#md5`` or ``URL#sha256:...``, or by (channel, subdir, file).
+def _placed(spec: str, channels: Sequence[str], network: Network) -> str:
+    """A MatchSpec whose channel, if it names one, is written as the URL that the channel has here."""
+    match = _CHANNEL_OF_SPEC.search(spec)
+    if match is None:
+        return spec
+    named = str(match["channel"] or match["key"]).strip()
+    if named not in channels:
+        raise UsageError(
+            f"{spec!r} names the channel {named}, which is not among the channels.",
+            hint="Add it to `channels` of the spec, or leave it out here.",
+        )
+    urls = network.urls(named)
+    group = "channel" if match["channel"] else "key"
+    return spec if len(urls) > 1 else spec[: match.start(group)] + urls[0] + spec[match.end(group) :]
 
-    They come from the channels' repodata; of a package that is not in there (any more), from the file itself.
 
-    Raises:
-        DownloadError: a package cannot be had, or has another hash.
-        UsageError: a URL does not name a conda package.
-    """
-    raise NotImplementedError
+def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
+    """A record with its address for the worker."""
+    if not (record.get("sha256") or record.get("md5")):
+        raise UsageError(f"{record['file']} has no hash, so it cannot be told whether it is the right file.")
+    url = network.channels[str(record["channel"])][0].url
+    return {**record, "channel_url": url, "url": f"{url}/{record['subdir']}/{record['file']}"}

@@ -1,0 +1,135 @@
+"""For the worker: packages into a prefix."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from rattler import MatchSpec, Subdir, install
+from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
+from rattler.package_cache import PackageCache, ValidationMode
+
+from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client, make_record
+from envkit.installers.rattler.worker_report import Reporter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rattler.install import InstallerReporter
+
+_NOWHERE = "file:///not-on-this-disk/"
+
+
+async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Install, and tell whose scripts were not run."""
+    reporter = Reporter(len(request["records"]), draws=request["draws"])
+    reporter.watch = Watch(request["idle_s"], Path(request["cache"]) / "pkgs", reporter.waiting, leave)
+    try:
+        return await _install(request, reporter)
+    except KnownFailureError as failure:
+        return {"error": failure.facts}
+
+
+async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, Any]:
+    prefix, cache = Path(request["prefix"]), Path(request["cache"]) / "pkgs"
+    entries = [_located(entry, request, cache) for entry in request["records"]]
+    if request["offline"]:
+        missing = [entry["file"] for entry in entries if entry["url"].startswith(_NOWHERE) and not entry["cached"]]
+        if missing:
+            raise KnownFailureError("offline", files=missing)
+    tagged = (prefix / "CACHEDIR.TAG").exists()
+    names = {entry["name"] for entry in entries}
+    mode = ValidationMode.full() if request["full_check"] else ValidationMode.fast()
+    try:
+        await install(
+            [make_record(entry) for entry in entries],
+            prefix,
+            platform=Subdir(request["platform"]),
+            execute_link_scripts=False,
+            show_progress=False,
+            client=make_client(request),
+            ignored_packages=_installed(prefix) - names if request["add"] else None,
+            requested_specs=[_inner(entry["requested"]) for entry in entries if entry.get("requested")],
+            reporter=cast("InstallerReporter", reporter),  # any object with some of its methods
+            package_cache=PackageCache.new_layered([cache], validation_mode=mode),
+        )
+    except (InstallerError, IoError, LinkError, TransactionError) as error:
+        raise KnownFailureError("install", said=str(error), received=reporter.received()) from error
+    reporter.end()
+    if not tagged:  # it would keep backups from a folder that people put notebooks into
+        (prefix / "CACHEDIR.TAG").unlink(missing_ok=True)
+    _write_urls(prefix, entries)
+    _write_history(prefix, entries, request)
+    return {"unlinked_scripts": sorted(entry["name"] for entry in entries if _has_link_script(prefix, entry["name"]))}
+
+
+def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) -> dict[str, Any]:
+    """The record with the place that its file comes from, and its true address under ``address``.
+
+    Offline a place is always a file, so that py-rattler cannot ask a server for a package whose copy in the cache turns
+    out to be damaged.
+    """
+    cached = (cache / f"{entry['name']}-{entry['version']}-{entry['build']}").is_dir()
+    place = entry["url"]
+    if not cached or request["offline"] or request["full_check"]:
+        found = find_file(entry, request["folders"])
+        if found is not None:
+            place = found.absolute().as_uri()
+        elif request["offline"]:
+            place = _NOWHERE + entry["file"]
+    return {**entry, "url": place, "address": entry["url"], "cached": cached}
+
+
+def _inner(spec: str) -> MatchSpec:
+    """What ``install`` takes for a spec: py-rattler 0.28.0 raises TypeError for the MatchSpec that it documents."""
+    inner: MatchSpec = MatchSpec(spec)._match_spec  # noqa: SLF001 - see above
+    return inner
+
+
+def _installed(prefix: Path) -> set[str]:
+    """The names of the packages in a prefix."""
+    return {path.name.removesuffix(".json").rsplit("-", 2)[0] for path in (prefix / "conda-meta").glob("*-*-*.json")}
+
+
+def _write_urls(prefix: Path, entries: list[dict[str, Any]]) -> None:
+    """Put the packages' addresses where py-rattler has noted the files that they were taken from."""
+    for entry in entries:
+        if entry["url"] == entry["address"]:
+            continue
+        path = prefix / "conda-meta" / f"{entry['name']}-{entry['version']}-{entry['build']}.json"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(
+            text.replace(f'"url": {json.dumps(entry["url"])}', f'"url": {json.dumps(entry["address"])}', 1),
+            encoding="utf-8",
+        )
+
+
+def _write_history(prefix: Path, entries: list[dict[str, Any]], request: Mapping[str, Any]) -> None:
+    """A revision in ``conda-meta/history``, as conda writes it (``conda/history.py`` of conda 26.7)."""
+    path = prefix / "conda-meta" / "history"
+    earlier = path.read_text(encoding="utf-8") if path.exists() else ""
+    state: set[str] = set()
+    for line in earlier.splitlines():
+        if line.startswith("+"):
+            state.add(line[1:])
+        elif line.startswith("-"):
+            state.discard(line[1:])
+    now = {f"{item['channel']}/{item['subdir']}::{item['name']}-{item['version']}-{item['build']}" for item in entries}
+    replaced = {item["name"] for item in entries}
+    gone = {
+        dist for dist in state - now if not request["add"] or dist.rpartition("::")[2].rsplit("-", 2)[0] in replaced
+    }
+    specs = sorted(item["requested"] for item in entries if item.get("requested"))
+    lines = [f"==> {time.strftime('%Y-%m-%d %H:%M:%S')} <==", f"# cmd: {request['command']}"]
+    lines += [f"-{dist}" for dist in sorted(gone)] + [f"+{dist}" for dist in sorted(now - state)]
+    lines += [f"# update specs: {specs}"] if specs else []
+    path.write_text(earlier + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _has_link_script(prefix: Path, name: str) -> bool:
+    kinds = ("pre-link", "post-link")
+    return any((prefix / "bin" / f".{name}-{kind}.sh").exists() for kind in kinds) or any(
+        (prefix / "Scripts" / f".{name}-{kind}.bat").exists() for kind in kinds
+    )

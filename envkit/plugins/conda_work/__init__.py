@@ -1,0 +1,1 @@
+"""The work of envkit's plugin for conda: standard library and conda alone."""

@@ -1,0 +1,101 @@
+"""What the hooks do, on conda's side: its settings, its errors, its records."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from conda import CondaError, __version__
+from conda.base.constants import OK_MARK, X_MARK
+from conda.base.context import context
+from conda.exceptions import CondaValueError, EnvironmentIsFrozenError
+
+from envkit.plugins.conda_work.command import NOT_FOUND, NoEnvkitError, become, find_envkit
+from envkit.plugins.conda_work.record import read_managed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from conda.models.environment import Environment
+
+
+def run_envkit(arguments: Sequence[str]) -> int:
+    """``conda envkit ARGUMENTS``."""
+    try:
+        return become(_find(), arguments)
+    except NoEnvkitError as error:
+        failure = CondaError(str(error))
+        failure.return_code = NOT_FOUND
+        raise failure from error
+
+
+def check(prefix: str, *, verbose: bool) -> None:
+    """Print what envkit says of an environment of its own; of others nothing."""
+    from envkit.plugins.conda_work.diagnosis import check_lines  # noqa: PLC0415 - for this hook alone
+
+    managed = read_managed(prefix)
+    if managed is not None:
+        _print(check_lines(managed, _find, (OK_MARK, X_MARK), verbose=verbose))
+
+
+def fix(prefix: str, confirm: Callable[[str], None]) -> int:
+    """Have envkit write its hooks and guard again, when it finds them damaged and the user agrees."""
+    from envkit.plugins.conda_work.diagnosis import mend  # noqa: PLC0415 - for this hook alone
+
+    return 0 if read_managed(prefix) is None else mend(prefix, _find, confirm, _print)
+
+
+def export(environments: Sequence[Environment]) -> str:
+    """A lock of one environment for one or more platforms: its own, or one of conda's records."""
+    from envkit.plugins.conda_work.lock_text import NotExportableError, conda_only, managed_lock, render_lock  # noqa: PLC0415
+    from envkit.plugins.conda_work.records import entries_of  # noqa: PLC0415 - for this hook alone
+
+    first = environments[0]
+    try:
+        managed = read_managed(first.prefix) if first.prefix else None
+        if managed is not None:
+            return managed_lock(managed, [environment.platform for environment in environments])
+        conda_only([item for environment in environments for item in environment.external_packages.get("pip", ())])
+        platforms = {environment.platform: entries_of(environment.explicit_packages) for environment in environments}
+        return render_lock(first.name or "exported", f"conda {__version__}", platforms)
+    except NotExportableError as error:
+        raise CondaValueError(f"No lock of envkit for {first.prefix}: {error}") from error
+
+
+def hint_for(error: Exception) -> str | None:
+    """What to do instead, when conda refuses because an environment of envkit is frozen."""
+    from envkit.plugins.conda_work.rules import frozen_hint  # noqa: PLC0415 - for this hook alone
+
+    if not isinstance(error, EnvironmentIsFrozenError):
+        return None
+    managed = read_managed(context.target_prefix)
+    return None if managed is None else frozen_hint(managed, managed.word(context.envs_dirs))
+
+
+def veto(link: Iterable[Any]) -> None:
+    """Stop conda when it is about to put a second torch into an environment of envkit."""
+    text = _reason_against(link)
+    if text is not None:
+        raise CondaError(text)
+
+
+def _reason_against(link: Iterable[Any]) -> str | None:
+    try:
+        from envkit.plugins.conda_work.rules import torch_veto  # noqa: PLC0415 - for this hook alone
+
+        managed = read_managed(context.target_prefix)
+        if managed is None:
+            return None
+        return torch_veto(managed, managed.word(context.envs_dirs), [record.name for record in link])
+    except Exception:  # envkit's own failure must not stop conda
+        logging.getLogger(__name__).debug("envkit's veto failed", exc_info=True)
+        return None
+
+
+def _find() -> str:
+    return find_envkit(context.plugins.envkit_command, context.envs_dirs)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)  # noqa: T201 - conda's checks print
