@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from envkit.model.snapshot import Snapshot
     from envkit.operations.add import AddResult
     from envkit.operations.create import CreateResult
+    from envkit.operations.export import Export
     from envkit.operations.inspect import Info
     from envkit.operations.lock import LockResult
     from envkit.operations.remove import RemoveResult
@@ -249,3 +250,8 @@ def snapshot_lines(snapshot: Snapshot) -> list[str]:
     lines += [f"  {key:<10} {value}" for key, value in snapshot.host.items()]
     lines += [f"  file       {snapshot.path / name}" for name in sorted(snapshot.files)]
     return lines
+
+
+def export_lines(result: Export) -> list[str]:
+    """The exported text, or where it was written."""
+    return result.text.splitlines() if result.path is None else [f"Wrote {result.path}."]
