@@ -280,9 +280,14 @@ def test_a_hanging_envkit_is_stopped(conda, pip_environment, tmp_path):
     assert "`envkit doctor` gave no answer within 1 seconds and was stopped." in told
     sleeping = int((tmp_path / "sleeping").read_text())
     with pytest.raises(ProcessLookupError):
-        for _ in range(50):
-            os.kill(sleeping, 0)
-            time.sleep(0.1)
+        wait_for_end(sleeping)
+
+
+def wait_for_end(process: int) -> None:
+    """Raises when the process is gone."""
+    for _ in range(50):
+        os.kill(process, 0)
+        time.sleep(0.1)
 
 
 def test_doctor_tells_what_envkit_finds_and_mends_hooks(conda, pip_environment):
@@ -376,7 +381,8 @@ def lock_file(conda: Conda, **changes: Any) -> Path:
     known = ("name", "version", "build", "channel", "subdir", "file", "sha256", "depends", "noarch", "size")
     entries = [{key: entry[key] for key in known if key in entry} for entry in entries]
     data = {
-        "schema": 1, "spec": "demo", "spec_sha256": None, "created_by": "a test", "installer": "conda", "python": "3.11",
+        "schema": 1, "spec": "demo", "spec_sha256": None, "created_by": "a test",
+        "installer": "conda", "python": "3.11",
         "platforms": {"linux-64": {"needs": {}, "packages": entries, "base": []}},
     }  # fmt: skip
     path = conda.folder / "demo.lock.yaml"
@@ -402,7 +408,7 @@ def test_a_channel_is_found_by_condas_own_configuration(conda):
     [
         pytest.param(
             {"installer": "pip"},
-            "is a lock for the installer pip: conda would run pip without the hashes in it.\nUse envkit: `envkit restore ",
+            "is a lock for the installer pip: conda would run pip without the hashes in it.\nUse envkit: `envkit rest",
             id="pip",
         ),
         pytest.param({"schema": 2}, "has schema 2, this plugin reads 1. Update conda-envkit.", id="newer"),
@@ -516,8 +522,8 @@ def test_the_plugin_alone_imports_conda_and_the_standard_library(conda):
     """In a conda without click, PyYAML and the rest of envkit every hook is answered."""
     code = (
         "import sys; from conda.base.context import context; m = context.plugin_manager; "
-        "names = ('settings subcommands health_checks environment_exporters environment_specifiers post_solves').split(); "
-        "print([len([h for h in m.get_hook_results(n) if 'envkit' in h.name]) for n in names]); "
+        "names = 'settings subcommands health_checks environment_exporters environment_specifiers post_solves'; "
+        "print([len([h for h in m.get_hook_results(n) if 'envkit' in h.name]) for n in names.split()]); "
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('click', 'yaml', 'rich', 'packaging.pylock'))); "
         "print(sys.modules['envkit'].__file__)"
     )
