@@ -78,13 +78,13 @@ class Channels:
     Attributes:
         alias: where a plain name lies.
         custom: by name, the URL of the folder that the channel lies in.
-        multi: names that stand for several channels; the parts lend their credentials to other names.
+        defaults: the parts of ``defaults``; ``pkgs/main`` names the one whose URL ends so.
         migrated_aliases, migrated_custom: earlier places of both.
     """
 
     alias: str
     custom: Mapping[str, str] = field(default_factory=dict)
-    multi: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
     migrated_aliases: tuple[str, ...] = ()
     migrated_custom: Mapping[str, str] = field(default_factory=dict)
 
@@ -97,6 +97,9 @@ class Channels:
     def name_of(self, url: str) -> str:
         """The plain name of a channel that has one here or on the default host; else its URL."""
         location = _Place.of(url).location
+        part = "/".join(location.split("/")[-2:])
+        if _is_part(part) and self.resolve(part).url == self.resolve(url).url:
+            return part
         for name in sorted(self.custom, key=len, reverse=True):
             rest = _behind(location, f"{self._custom_place(name).location}/{name.strip('/')}")
             if rest is not None:
@@ -113,6 +116,9 @@ class Channels:
             if part in self.custom:
                 return self._custom_place(part).channel(name)
             part = part.rpartition("/")[0]
+        for url in self.defaults:
+            if _is_part(name) and is_url(url) and url.rstrip("/").endswith(f"/{name}"):
+                return _Place.of(url).channel("")
         return _Place.of(self.alias).channel(name)
 
     def _custom_place(self, name: str) -> _Place:
@@ -150,6 +156,11 @@ class Channels:
         if _behind(asked.location, alias.location) is not None:
             return alias
         return _Place("", "", asked.location.partition("/")[0], "")
+
+
+def _is_part(name: str) -> bool:
+    """``pkgs/main``, ``pkgs/r``: what Anaconda's channels are called, on every mirror."""
+    return name.startswith("pkgs/") and name.count("/") == 1
 
 
 def _behind(location: str, start: str) -> str | None:

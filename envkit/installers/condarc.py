@@ -106,7 +106,7 @@ class CondaSettings:
         return Channels(
             alias=self.channel_alias,
             custom={**_CUSTOM_CHANNELS, **self.custom_channels},
-            multi={name: tuple(urls) for name, urls in self.custom_multichannels.items()},
+            defaults=self.members("defaults", "win"),
             migrated_aliases=self.migrated_channel_aliases,
             migrated_custom=self.migrated_custom_channels,
         )

@@ -22,6 +22,7 @@ import yaml
 from envkit.model.environment import parse_record
 from envkit.model.lock import parse_lock
 from recipe.split_wheel import split
+from tests.conftest import Run
 from tests.support.channel import Channel
 from tests.support.channel_server import serve_channels
 from tests.support.conda_pythons import python_package, pythons
@@ -30,14 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
-CONDA = os.environ.get("ENVKIT_TEST_CONDA") or shutil.which("conda")
 
 pytestmark = [
-    pytest.mark.conda,
     pytest.mark.network,  # the wheel is built with hatchling
     pytest.mark.slow,
     pytest.mark.xdist_group("conda"),
-    pytest.mark.skipif(CONDA is None, reason="no conda on this machine (ENVKIT_TEST_CONDA or PATH)"),
     pytest.mark.skipif("3.11" not in pythons(), reason="no Python 3.11 to make a package of"),
 ]
 
@@ -90,31 +88,23 @@ def forge(shared_folder, tmp_path_factory) -> Channel:
 
 
 @dataclass
-class Ended:
-    """How a command ended."""
+class Plugged:
+    """conda as a program with the plugin, for a user of the test's own."""
 
-    code: int
-    out: str
-    err: str
-
-
-@dataclass
-class Conda:
-    """conda as a program, for a user of the test's own."""
-
+    program: Path
     folder: Path
     plugin: Path
     channel: Channel
     environ: dict[str, str] = field(default_factory=dict)
 
-    def __call__(self, *arguments: str | Path, code: int | None = 0, **variables: str) -> Ended:
+    def __call__(self, *arguments: str | Path, code: int | None = 0, **variables: str) -> Run:
         done = subprocess.run(
-            [str(CONDA), *map(str, arguments)],
+            [str(self.program), *map(str, arguments)],
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False, timeout=300,
             env=self.variables(**variables), cwd=self.folder,
         )  # fmt: skip
         assert code is None or done.returncode == code, done.stdout + done.stderr
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return Run(done.returncode, done.stdout, done.stderr)
 
     def variables(self, **more: str) -> dict[str, str]:
         own = {
@@ -153,9 +143,9 @@ def write_program(path: Path, script: str) -> Path:
 
 
 @pytest.fixture
-def conda(tmp_path, plugin, forge) -> Conda:
+def conda(conda_program, tmp_path, plugin, forge) -> Plugged:
     """With this checkout's envkit first on PATH."""
-    made = Conda(tmp_path / "conda user", plugin, forge)
+    made = Plugged(conda_program, tmp_path / "conda user", plugin, forge)
     made.envs.mkdir(parents=True)
     (made.folder / "condarc").write_text(f"channels: [{forge.url}]\n")
     made.stand_in(f'unset PYTHONPATH; exec "{sys.executable}" -m envkit "$@"')
@@ -203,7 +193,11 @@ def test_arguments_arrive_as_they_are_and_the_status_comes_back(conda):
 def test_a_signal_ends_envkit_in_its_own_way(conda, stopped_by):
     conda.stand_in('trap "echo cleaned; exit 130" INT TERM; echo ready; while :; do sleep 0.1; done')
     process = subprocess.Popen(
-        [str(CONDA), "envkit", "create"], stdout=subprocess.PIPE, text=True, env=conda.variables(), cwd=conda.folder
+        [str(conda.program), "envkit", "create"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=conda.variables(),
+        cwd=conda.folder,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -375,7 +369,7 @@ def test_a_lock_is_known_by_its_content(conda):
     assert "tool" in conda("list", "--name", "other").out
 
 
-def lock_file(conda: Conda, **changes: Any) -> Path:
+def lock_file(conda: Plugged, **changes: Any) -> Path:
     """A lock for linux-64 of demo and what it needs."""
     entries = [record | {"channel": conda.channel.url} for record in conda.channel.locked("demo", "python")]
     known = ("name", "version", "build", "channel", "subdir", "file", "sha256", "depends", "noarch", "size")
@@ -527,7 +521,7 @@ def test_the_plugin_alone_imports_conda_and_the_standard_library(conda):
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('click', 'yaml', 'rich', 'packaging.pylock'))); "
         "print(sys.modules['envkit'].__file__)"
     )
-    python = subprocess.run(["sed", "-n", "1s/^#!//p", str(CONDA)], capture_output=True, text=True, check=True)
+    python = subprocess.run(["sed", "-n", "1s/^#!//p", str(conda.program)], capture_output=True, text=True, check=True)
     done = subprocess.run(
         [python.stdout.strip(), "-c", code],
         capture_output=True, text=True, env=conda.variables(), cwd=conda.folder, check=False,
