@@ -16,6 +16,7 @@ HOOKS = (
     "conda_environment_specifiers",
     "conda_error_hints",
     "conda_post_solves",
+    "conda_pre_transaction_actions",
 )
 
 
@@ -49,7 +50,8 @@ def test_a_hook_whose_work_fails_gives_nothing(plugin, hook):
 @pytest.mark.parametrize("hook", HOOKS)
 def test_a_hook_gives_what_its_work_gives(plugin, hook, monkeypatch):
     work = ModuleType("envkit.plugins.conda_work.table")
-    for name in ("settings", "subcommands", "health_checks", "exporters", "specifiers", "error_hints", "post_solves"):
+    works = ("settings", "subcommands", "health_checks", "exporters", "specifiers", "error_hints", "post_solves")
+    for name in (*works, "pre_transaction_actions"):
         setattr(work, name, lambda *arguments, name=name: iter([(name, len(arguments))]))
     monkeypatch.setitem(sys.modules, work.__name__, work)
     monkeypatch.setattr("envkit.plugins.conda_work.table", work, raising=False)
