@@ -324,7 +324,7 @@ def test_python_of_a_conda_prefix_is_a_package(envkit, project, conda):
 
 
 def test_a_changed_file_is_mended_past_the_cache(envkit, conda):
-    """An environment shares its files with the package cache by hard links: a byte changed in one is changed in both."""
+    """Environment and package cache share files by hard links: a byte changed in one is changed in both."""
     assert envkit("create", conda.spec(), "--no-verify").code == 0
     changed = conda.envs / CPU / "lib" / "python3.11" / "site-packages" / "torchvision" / "__init__.py"
     right = changed.read_bytes()
