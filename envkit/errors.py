@@ -193,6 +193,12 @@ class InstallerMixedError(EnvkitError):
         )
 
 
+class InstallerRuleError(EnvkitError):
+    """An environment holds packages that its installer did not put there."""
+
+    exit_code = ExitCode.INSTALLER_RULE
+
+
 class BusyError(EnvkitError):
     """Another envkit works on the same environment, or cannot be told to have died."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from envkit.activation.guard_hooks import GUARD_NAME, guard_hooks, install_guard_hooks
 from envkit.activation.hooks import HOOK_NAME, HookState, hook_states, install_hooks, remove_hooks
-from envkit.activation.quoting import check_path, quote_fish, quote_posix
+from envkit.activation.quoting import check_path, quote_csh, quote_fish, quote_posix
 from envkit.activation.slots import Slot, slot_of
 from envkit.activation.venv_scripts import attach_hooks, detach_hooks
 
@@ -23,6 +23,7 @@ __all__ = [
     "hook_states",
     "install_guard_hooks",
     "install_hooks",
+    "quote_csh",
     "quote_fish",
     "quote_posix",
     "remove_hooks",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from envkit.errors import UsageError
 
+_SPECIAL_TO_CSH = re.compile(r"([^A-Za-z0-9/._\x80-\U0010ffff-])")
 _FORBIDDEN = {"\n": "a line break", "\r": "a line break", "\0": "a NUL character"}
 
 
@@ -33,3 +35,12 @@ def quote_posix(text: str) -> str:
 def quote_fish(text: str) -> str:
     """Quote for fish, whose single quotes know two escapes: backslash and apostrophe."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quote_csh(text: str) -> str:
+    """Quote for tcsh: a backslash before every character of ASCII that might mean something.
+
+    Its single quotes neither hide ``!`` nor, under ``backslash_quote``, a backslash; and ``set histchars`` can make a
+    history character of any other.
+    """
+    return _SPECIAL_TO_CSH.sub(r"\\\1", text) or "''"

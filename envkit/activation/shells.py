@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envkit.activation.quoting import quote_fish, quote_posix
+from envkit.activation.quoting import quote_csh, quote_fish, quote_posix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ class Shell:
         extension: of its hook files, as conda looks for them.
         script: the name of its activation script in a virtual environment.
         quote: makes one word of any text.
-        deactivate: matches the line that begins the script's ``deactivate`` function, after which our text goes.
+        deactivate: matches the beginning of the script's ``deactivate``, after which our text goes.
     """
 
     name: str
@@ -33,4 +33,5 @@ class Shell:
 SHELLS = (
     Shell("POSIX sh, bash, zsh", "sh", "activate", quote_posix, rb"deactivate ?\(\) ?\{[ \t]*\n"),
     Shell("fish", "fish", "activate.fish", quote_fish, rb"function deactivate\b[^\n]*\n"),
+    Shell("tcsh", "csh", "activate.csh", quote_csh, rb"alias deactivate '(?=test )"),
 )

@@ -5,24 +5,18 @@ Source: https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/inst
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
 from envkit.model.conda_record import CondaRecord
+from envkit.model.formats.addresses import ARCHIVES, PUBLIC_ALIAS, channel_name, without_credentials
 from envkit.model.jsontext import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-PUBLIC_ALIAS = "https://conda.anaconda.org"
-"""Where plain channel names lead unless a machine is set up otherwise."""
-_ARCHIVES = (".conda", ".tar.bz2")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@|/t/[A-Za-z0-9._-]+(?=/)")
-"""User names, passwords and anaconda.org's tokens in an address."""
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +86,21 @@ def files_of_record(path: Path) -> tuple[str, tuple[RecordedFile, ...]]:
     return _named_files(path, _content(path))
 
 
+def prefix_files(prefix: Path, *, most: int) -> list[Path]:
+    """The first of the files into which a prefix was written when they were linked; damaged records are passed over."""
+    found: list[Path] = []
+    for path in record_paths(prefix):
+        with suppress(InvalidFileError, ValueError):
+            content = _content(path)
+            places, data = _places(_texts(content, "files")), content.values.get("paths_data")
+            entries = [JsonObject(value) for value in (data.get("paths") or () if isinstance(data, dict) else ())]
+            names = [entry.text("_path") for entry in entries if entry.values.get("prefix_placeholder") is not None]
+            found += [prefix / places.get(name, name) for name in names]
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
 def record_paths(prefix: Path) -> list[Path]:
     """The records of a prefix; none where it has no ``conda-meta``."""
     found = sorted((prefix / "conda-meta").glob("*.json"))
@@ -132,7 +141,7 @@ def _record(path: Path, content: JsonObject, names: Mapping[str, str], aliases: 
     try:
         name, version, build = content.text("name"), content.text("version"), _text_or(content, "build", "")
         file = _text_or(content, "fn", f"{name}-{version}-{build}.tar.bz2")
-        if not file.endswith(_ARCHIVES):  # old conda: the name without its ending
+        if not file.endswith(ARCHIVES):  # old conda: the name without its ending
             file += ".tar.bz2"
         subdir = _text_or(content, "subdir", "noarch" if content.values.get("noarch") else "")
         address = _channel_address(content, subdir, file)
@@ -158,23 +167,6 @@ def _record(path: Path, content: JsonObject, names: Mapping[str, str], aliases: 
         )
     except ValueError as error:
         raise _damaged(path, error) from error
-
-
-def without_credentials(address: str) -> str:
-    """An address without user name, password and token, and without a slash at the end."""
-    return _CREDENTIALS.sub("", address).rstrip("/")
-
-
-def channel_name(address: str, names: Mapping[str, str], aliases: tuple[str, ...] = (PUBLIC_ALIAS,)) -> str:
-    """What a channel goes by: the name that ``names`` gives, else the part below an alias, else its address."""
-    address = without_credentials(address)
-    if address in names:
-        return names[address]
-    for alias in aliases:
-        rest = address.removeprefix(f"{alias}/")
-        if rest != address and _PLAIN_NAME.fullmatch(rest):
-            return rest
-    return address
 
 
 def _channel_address(content: JsonObject, subdir: str, file: str) -> str:

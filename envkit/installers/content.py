@@ -1,7 +1,8 @@
-"""Comparing every installed file with what its package's RECORD says: hash and size.
+"""Comparing every installed file with what its package's record says: hash and size.
 
-RECORD is what the installer wrote for this very prefix, so that scripts whose first line names the interpreter count as
-they were installed. (https://packaging.python.org/en/latest/specifications/recording-installed-packages/)
+pip and uv write RECORD for this very prefix, conda ``conda-meta/*.json``, so that scripts whose first line names the
+interpreter count as they were installed. The RECORD that conda's Python packages bring along counts for nothing: it is
+that of the machine which built them. (https://packaging.python.org/en/latest/specifications/recording-installed-packages/)
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
-from envkit.installers.installed import distributions, site_packages
+from envkit.errors import InvalidFileError
+from envkit.installers.conda_meta import files_of_record, is_conda_prefix, record_paths
+from envkit.installers.installed import BUILD_TOOLS, distributions, is_by_conda, pip_packages, site_packages
 from envkit.installers.record import NO_RECORD, open_regular, record_rows
 from envkit.model.content import ContentReport, FileFinding, shown
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from envkit.model.content import FindingKind
 
 _ALGORITHMS = {"sha256", "sha384", "sha512"}
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_UNCHECKED = {"directory", "pyc_file"}
+"""What conda notes and nobody misses: Python makes its bytecode again."""
 _CHUNK_BYTES = 1 << 20
 _BATCH = 64
 """Files per task of the pool: most are small, and a task of its own for each costs more than its hash."""
@@ -108,13 +114,15 @@ def _half_copied(site: str) -> Iterator[str]:
 
 
 def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
-    """All files with a hash in some RECORD, and what is wrong with the RECORDs themselves.
+    """All files with a hash in some record, and what is wrong with the records themselves.
 
     Each wheel lists its METADATA, mostly near the end: a RECORD without it was cut off, or emptied.
     """
     files: _Files = {}
-    findings = []
+    findings = _recorded_by_conda(prefix, files)
     for name, _, folder in distributions(prefix):
+        if is_by_conda(folder):
+            continue
         record = folder / "RECORD"
         site = os.path.relpath(folder.parent, prefix).replace(os.sep, "/")
         try:
@@ -134,6 +142,35 @@ def _recorded(prefix: Path) -> tuple[_Files, list[FileFinding]]:
         except NO_RECORD as error:
             findings.append(FileFinding(name, f"{site}/{folder.name}/RECORD", "record", found=str(error)))
     return files, findings
+
+
+def _recorded_by_conda(prefix: Path, files: _Files) -> list[FileFinding]:
+    """Add conda's files that have a hash to ``files``; gives what can be told without hashes.
+
+    A link counts as long as it is there: its hash is that of what it led to elsewhere. Where pip has put its own pip,
+    setuptools or wheel in the place of conda's, conda's files are no matter.
+    """
+    findings, replaced = [], BUILD_TOOLS.intersection(pip_packages(prefix)) if is_conda_prefix(prefix) else set()
+    for record in record_paths(prefix):
+        try:
+            package, recorded = files_of_record(record)
+        except InvalidFileError as error:
+            package = record.name.rsplit("-", 2)[0]
+            findings.append(FileFinding(package, f"conda-meta/{record.name}", "record", found=error.why))
+            continue
+        for file in recorded if package not in replaced else ():
+            place = _place(".", file.path)
+            if place is None:
+                findings.append(FileFinding(package, file.path, "outside"))
+            elif file.kind in _UNCHECKED:
+                continue
+            elif file.kind == "softlink" or not _SHA256.fullmatch(file.sha256 or ""):
+                if not os.path.lexists(prefix / place):
+                    findings.append(FileFinding(package, place, "missing"))
+            else:
+                digest = base64.urlsafe_b64encode(bytes.fromhex(file.sha256 or "")).decode().rstrip("=")
+                files.setdefault(place, []).append(_Entry(package, f"sha256={digest}", file.size_bytes))
+    return findings
 
 
 def _rows(record: Path) -> Iterator[tuple[str, str, int | None]]:
@@ -158,7 +195,7 @@ def _place(site: str, path: str) -> str | None:
     path = path.replace("\\", "/") if os.name == "nt" else path
     if os.path.isabs(path) or "\0" in path:  # noqa: PTH117 - text
         return None
-    if ".." not in path:
+    if ".." not in path and site != ".":
         return f"{site}/{path}"
     place = os.path.normpath(f"{site}/{path}").replace(os.sep, "/")
     return None if place == ".." or place.startswith("../") else place

@@ -84,8 +84,12 @@ def conda_packages(prefix: Path) -> dict[str, str]:
 def distributions(prefix: Path) -> Iterator[tuple[str, str, Path]]:
     """Canonical name, version and dist-info folder of each package in a prefix."""
     folder = site_packages(prefix)
-    if folder is None or folder.is_file():
-        return
+    if folder is not None and not folder.is_file():
+        yield from dist_infos(folder)
+
+
+def dist_infos(folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """The same of a folder of packages."""
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
     for entry in names:

@@ -21,6 +21,9 @@ LAYERS = ("import", "device", "compute", "memory")
 FILES = "files"
 """The layer that compares the packages' files with their RECORDs; envkit itself runs it, not the environment."""
 
+INSTALLER = "installer"
+"""The layer that looks, in conda prefixes, for packages of another installer than the environment's; by their names."""
+
 LAYERS_OF_LEVEL: Mapping[Level, tuple[str, ...]] = MappingProxyType(
     {"import": LAYERS[:1], "device": LAYERS, "full": (*LAYERS, FILES)}
 )
@@ -101,6 +104,11 @@ class VerifyReport:
         return any(result.status == "fail" for result in self.layers)
 
     @property
+    def is_mixed_only(self) -> bool:
+        """Whether all that is wrong is a package of the wrong installer."""
+        return {result.layer for result in self.layers if result.status == "fail"} == {INSTALLER}
+
+    @property
     def not_verifiable(self) -> bool:
         """Whether nothing failed, but a layer that ``verified`` needs could not be tried here: no GPU, or hidden."""
         return not self.failed and any(result.status == "skip" for result in self.layers if result.layer in LAYERS)
@@ -109,12 +117,12 @@ class VerifyReport:
     def telling(self) -> LayerResult | None:
         """The layer that tells most: the first that failed, or else the first that was skipped; None when all passed.
 
-        Changed files come before all: that an import crashes is what follows from them.
+        Packages of the wrong installer and changed files come before all: that an import crashes follows from them.
         """
         for status in ("fail", "skip"):
-            found = [result for result in self.layers if result.status == status]
+            found = {result.layer: result for result in self.layers if result.status == status}
             if found:
-                return next((result for result in found if result.layer == FILES), found[0])
+                return found.get(INSTALLER) or found.get(FILES) or next(iter(found.values()))
         return None
 
     @property

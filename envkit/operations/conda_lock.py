@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from envkit.compat.needs import needs_of_records
-from envkit.errors import InvalidFileError
+from envkit.compat.tables import version_key
+from envkit.errors import InvalidFileError, UnsatisfiableError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -15,7 +16,7 @@ from envkit.operations.conda_base import SOLVE_TIMEOUT_S
 from envkit.operations.virtual_packages import Target, target_cuda, virtual_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
@@ -50,24 +51,68 @@ def solve_platform(
     """
     settings = read_conda_settings()
     served = target_cuda(spec.cuda, platform, target, progress)
-    found = solve(
-        spec.channels,
-        [_python_spec(spec), *spec.packages],
-        platform=platform,
-        virtual_packages=virtual_packages(platform, cuda=served),
-        settings=settings,
-        offline=settings.offline,
-        timeout_s=SOLVE_TIMEOUT_S,
-        progress=progress,
-        locked=[record.to_dict() for record in kept],
-    )
-    records = tuple(CondaRecord.from_dict(record) for record in found)
-    _check_build(spec, platform, records)
+
+    def _solve(constraints: Sequence[str]) -> tuple[CondaRecord, ...]:
+        found = solve(
+            spec.channels,
+            [_python_spec(spec), *spec.packages],
+            platform=platform,
+            virtual_packages=virtual_packages(platform, cuda=served),
+            settings=settings,
+            offline=settings.offline,
+            timeout_s=SOLVE_TIMEOUT_S,
+            progress=progress,
+            constraints=constraints,
+            locked=[record.to_dict() for record in kept],
+        )
+        asked = {_name_of(text): text for text in (*spec.packages, _python_spec(spec))}
+        return tuple(CondaRecord.from_dict({**record, "requested": asked.get(record["name"])}) for record in found)
+
+    records = _solve(())
+    problem = _problem_of_build(spec, platform, records)
+    if problem is not None:
+        records = _with_the_right_build(spec, platform, served, _solve, problem)
     return LockedPlatform(packages=(), needs=needs_of_records(records, spec.cuda, platform), base=records)
+
+
+def _with_the_right_build(
+    spec: Spec,
+    platform: str,
+    served: str | None,
+    solve_with: Callable[[Sequence[str]], tuple[CondaRecord, ...]],
+    problem: InvalidFileError,
+) -> tuple[CondaRecord, ...]:
+    """Solve again with the build that ``cuda`` says named, as PyTorch's channel and as conda-forge names builds.
+
+    Raises:
+        UnsatisfiableError: there is such a build, and the target machine cannot run it.
+        InvalidFileError: there is none; that is ``problem``.
+    """
+    patterns = ("*cpu*",) if spec.cuda is None else (f"*cuda{spec.cuda}*", f"*cuda{spec.cuda.replace('.', '')}*")
+    for pattern in patterns:
+        try:
+            records = solve_with([f"{CONDA_TORCH} * {pattern}"])
+        except UnsatisfiableError as error:
+            if spec.cuda is not None and _is_older(served, spec.cuda) and "__cuda" in error.reason:
+                raise
+            continue
+        if _problem_of_build(spec, platform, records) is None:
+            return records
+    raise problem
+
+
+def _is_older(served: str | None, cuda: str) -> bool:
+    """Whether a driver serves less than a build for ``cuda`` asks the solver for."""
+    return served is None or version_key(served) < version_key(cuda)
 
 
 def _python_spec(spec: Spec) -> str:
     return f"python {spec.python}.*" if spec.python.count(".") == 1 else f"python {spec.python}"
+
+
+def _name_of(text: str) -> str:
+    """The package that a MatchSpec names."""
+    return re.split(r"[\s=<>!~\[]", text, maxsplit=1)[0].lower()
 
 
 def build_cuda_of(record: CondaRecord) -> str | None:
@@ -89,17 +134,17 @@ def build_cuda_of(record: CondaRecord) -> str | None:
     return "cpu" if "cpu" in record.build or not any("cuda" in text for text in record.depends) else None
 
 
-def _check_build(spec: Spec, platform: str, records: Sequence[CondaRecord]) -> None:
+def _problem_of_build(spec: Spec, platform: str, records: Sequence[CondaRecord]) -> InvalidFileError | None:
     """A solver takes a CPU build, or one for another CUDA, without a word."""
     torch = next((record for record in records if record.name == CONDA_TORCH), None)
     if torch is None:
-        return
+        return None
     build, wanted = build_cuda_of(torch), spec.cuda or "cpu"
     if build is None or build == wanted:
-        return
+        return None
     what = "a CPU build" if build == "cpu" else f"built for CUDA {build}"
     how = f"pytorch=*=*cuda{wanted}*" if spec.cuda is not None else "pytorch=*=*cpu*"
-    raise InvalidFileError(
+    return InvalidFileError(
         spec.path,
         f"{torch.file} of {torch.channel} for {platform} is {what}, the spec says cuda: {wanted}.",
         why="A solver takes whichever build fits what is asked; the version alone does not decide.",

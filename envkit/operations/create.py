@@ -16,6 +16,7 @@ from envkit.operations.drift import drift_of
 from envkit.operations.editables import without_editables
 from envkit.operations.environments import prefix_from, read_environment
 from envkit.operations.fit import check_fit
+from envkit.operations.foreign import complete
 from envkit.operations.kept_files import keep_files
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
@@ -101,11 +102,12 @@ def create(name_or_file: str, options: CreateOptions, progress: Progress) -> Cre
     seconds = Seconds()
     progress.step("lock")
     is_file = names_file(name_or_file)
-    found = read_spec_or_lock(prefix_from(name_or_file), name_or_file) if is_file else find_spec(name_or_file)
+    file = prefix_from(name_or_file)
+    found = read_spec_or_lock(file, name_or_file, progress) if is_file else find_spec(name_or_file)
     if isinstance(found, SpecFile):
         lock = lock_for_spec(found, options, progress)
     else:
-        lock = without_editables(found, progress)
+        lock = complete(without_editables(found, progress), options, progress)
     platform = current_platform()
     check_platform(lock, platform)
     seconds.until_now("lock")

@@ -140,6 +140,11 @@ def of_contents(environment: Environment) -> list[Finding]:
         ]
     except OSError:
         return []  # told with the list of packages
+    return of_check(environment, check)
+
+
+def of_check(environment: Environment, check: ContentCheck) -> list[Finding]:
+    """What a look at all files has found."""
     return [*_files(environment, check), *_versions(environment, check), *_oddities(environment, check)]
 
 
@@ -162,22 +167,24 @@ def _files(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
 
 
 def _versions(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
-    if check.lost:
+    lost = [item for item in check.lost if item.installer is None or item.installed is None]  # else: of_installers
+    added = [item for item in check.added if item.installer is None]
+    if lost:
         yield Finding(
             "packages-differ",
             "error",
             f"{environment.name} does not hold the packages that its lock names.",
             why="Something was installed or removed in it since.",
             fix=(f"Make it again: `envkit restore {word_for(environment)} --replace`.",),
-            evidence=tuple(map(str, check.lost)),
+            evidence=tuple(map(str, lost)),
         )
-    if check.added:
+    if added:
         yield Finding(
             "packages-added",
             "note",
             f"{environment.name} holds packages that its lock does not name.",
             why="`envkit restore` does not bring them back.",
-            evidence=tuple(map(str, check.added)),
+            evidence=tuple(map(str, added)),
         )
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import VerificationFailedError
+from envkit.errors import NotFoundError, VerificationFailedError
+from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.installed import installed_packages
+from envkit.model.environment import unreadable
 from envkit.model.finding import SEVERITIES, Finding
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_projects, of_state
-from envkit.operations.environments import all_environments, find_environment, word_for
+from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
+from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
 
@@ -77,11 +82,11 @@ class DoctorResult:
         return {"facts": self.facts.to_json(), "findings": [item.to_json() for item in self.findings]}
 
 
-_LOOKS = (of_contents, of_projects, of_hooks, of_guard)
+_LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_guard, of_user_site)
 
 
 def doctor(env: str | None, progress: Progress) -> DoctorResult:
-    """Look at one environment, files and all, or at the state of each.
+    """Look at one environment, files and all, or at the state of each; by its path any conda environment.
 
     Raises:
         NotFoundError: there is no such environment.
@@ -91,12 +96,23 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
         findings = [finding for item in environments for finding in of_state(item)]
         findings += leftovers_of_envkit()
         return _result(None, findings, len(environments))
-    environment = find_environment(env)
+    try:
+        environment = find_environment(env)
+    except NotFoundError:
+        if not is_path(env) or not is_conda_prefix(prefix_at(env)):
+            raise
+        return _of_unmanaged(prefix_at(env), progress)
     findings = of_state(environment)
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
         findings += [finding for look in _LOOKS for finding in look(environment)]
     return _result(environment, findings, 1)
+
+
+def _of_unmanaged(prefix: Path, progress: Progress) -> DoctorResult:
+    environment = replace(unreadable(prefix, "complete", ""), problem=None)
+    progress.step(f"check the files of {environment.name} by their hashes")
+    return _result(environment, of_unmanaged(environment) + of_user_site(environment), 1)
 
 
 def _result(environment: Environment | None, findings: list[Finding], looked_at: int) -> DoctorResult:

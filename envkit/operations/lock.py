@@ -16,9 +16,9 @@ from envkit.installers.resolve import resolve
 from envkit.model.lock import Lock, LockedPlatform
 from envkit.model.lock_text import render_lock
 from envkit.model.progress import Silent
-from envkit.model.spec import PLATFORMS, Spec, parse_spec
+from envkit.model.spec import PLATFORMS, Spec
 from envkit.operations.conda_lock import solve_platform
-from envkit.operations.specs import read_given_file, read_lock
+from envkit.operations.specs import read_lock, read_spec_or_lock
 from envkit.operations.trust import check_sources
 from envkit.operations.virtual_packages import ANY_TARGET, Target
 
@@ -110,7 +110,7 @@ def lock_spec(
     progress = progress if progress is not None else Silent()
     _check_platforms(platforms)
     if spec is None:
-        spec = parse_spec(read_given_file(spec_path, str(spec_path)), str(spec_path))
+        spec = _read_spec(spec_path, progress)
     path = output if output is not None else lock_path_of(spec_path)
     old = _lock_to_replace(path)
     urls = [*(source.url for source in spec.sources), *(name for name in spec.channels if "://" in name)]
@@ -152,6 +152,13 @@ def _lock_one(
         upgrade_packages=upgrade_packages,
     )
     return lock_platform(spec, platform, packages)
+
+
+def _read_spec(path: Path, progress: Progress) -> Spec:
+    found = read_spec_or_lock(path, str(path), progress)
+    if isinstance(found, Lock):
+        raise InvalidFileError(str(path), "this is a lock already, no spec.", hint="`envkit restore` makes it.")
+    return found.spec
 
 
 def lock_platform(spec: Spec, platform: str, packages: tuple[LockedPackage, ...]) -> LockedPlatform:

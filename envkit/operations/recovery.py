@@ -28,8 +28,13 @@ _OURS = {
     KEPT,
     *(".envkit", ".gitignore", ".lock", "CACHEDIR.TAG", "check_env.py", "pip.conf", "pip.ini", "pyvenv.cfg"),
     *("Include", "Lib", "Scripts", "bin", "etc", "include", "lib", "lib64", "man", "requirements-lock.txt", "share"),
+    *("DLLs", "Library", "Tools", "bin64", "compiler_compat", "conda-meta", "doc", "docs", "fonts", "gcc", "lib32"),
+    *("libexec", "libs", "mkspecs", "nvvm", "phrasebooks", "pkgs", "plugins", "python.app", "qml", "resources", "rsc"),
+    *("sbin", "src", "ssl", "sysroot", "targets", "tcl", "tests", "translations", "var", "x86_64-conda-linux-gnu"),
+    *("LICENSE_PYTHON.txt", "python.exe", "python.pdb", "pythonw.exe", "x86_64-conda_cos6-linux-gnu", "extras"),
 }
-"""What a creation puts into a prefix. Wheels may bring other names, in theory: their files are kept then, too."""
+"""What a creation puts into a prefix, as far as it can be told: packages may bring other names, in theory. Such
+files are kept then, as if they were the user's."""
 _DOING = {
     "create": "creation",
     "replace": "replacement",

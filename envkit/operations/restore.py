@@ -21,12 +21,14 @@ from envkit.operations.environments import (
     read_environment,
     word_for,
 )
+from envkit.operations.foreign import complete
+from envkit.operations.locks import lock_for_spec
 from envkit.operations.mend import refuse_changed_files
 from envkit.operations.own_files import drift_text, lock_for
 from envkit.operations.places import other_place, place_options
 from envkit.operations.plan import Seconds
 from envkit.operations.snapshot import check_files, find_snapshot, read_snapshot
-from envkit.operations.specs import SpecFile, read_lock, read_spec_or_lock
+from envkit.operations.specs import SpecFile, names_file, read_lock, read_spec_or_lock
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -78,7 +80,7 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     """
     seconds = Seconds()
     progress.step("lock")
-    origin = _origin(what, progress, is_replaced=options.replace)
+    origin = _origin(what, options, progress)
     platform = current_platform()
     check_platform(origin.lock, platform)
     _tell_drift(origin, progress)
@@ -103,13 +105,15 @@ def restore(what: str, options: CreateOptions, progress: Progress) -> CreateResu
     return result
 
 
-def _origin(what: str, progress: Progress, *, is_replaced: bool) -> _Origin:
+def _origin(what: str, options: CreateOptions, progress: Progress) -> _Origin:
     path = prefix_from(what)
-    if what.endswith((".yaml", ".yml")) or (is_path(what) and path.exists() and not path.is_dir()):
-        found = read_spec_or_lock(path, what)
+    if what.endswith((".yaml", ".yml")) or (names_file(what) and path.exists() and not path.is_dir()):
+        found = read_spec_or_lock(path, what, progress)
+        if isinstance(found, SpecFile) and found.is_foreign:
+            return _Origin(lock_for_spec(found, options, progress))
         if isinstance(found, SpecFile):
             raise UsageError(f"{what} is a spec, no lock.", hint=f"`envkit create {what}` makes its environment.")
-        return _Origin(found)
+        return _Origin(complete(found, options, progress))
     if (path / "manifest.json").exists() and (path / "lock.yaml").exists():
         return replace(_of_snapshot(read_snapshot(path)), name=None, snapshot=None)
     try:
@@ -119,7 +123,7 @@ def _origin(what: str, progress: Progress, *, is_replaced: bool) -> _Origin:
         if at and env and not is_path(snapshot_id):
             return replace(_of_snapshot(find_snapshot(env, snapshot_id)), prefix=_place_of(env))
         return replace(_of_snapshot(find_snapshot(what)), prefix=_place_of(what))
-    return _of_environment(environment, progress, is_replaced=is_replaced)
+    return _of_environment(environment, progress, is_replaced=options.replace)
 
 
 def _place_of(env: str) -> Path | None:

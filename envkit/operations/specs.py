@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envkit import paths, resources
 from envkit.errors import InvalidFileError, NotFoundError, UsageError
 from envkit.model.lock import Lock, lock_of, parse_lock
+from envkit.model.progress import Silent
 from envkit.model.spec import Spec, parse_spec, spec_of
 from envkit.model.yamltext import parse_yaml
 from envkit.operations.environments import is_path, nearest, prefix_from
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from envkit.model.progress import Progress
+
 _LOCK_SUFFIX = ".lock.yaml"
+_FILE_ENDS = (".yaml", ".yml", ".txt", ".lock")
+"""Of specs and locks, and of other tools' files."""
 _MAXIMUM_BYTES = 32 << 20
 _GIVEN_OPEN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Files that whoever started envkit has opened for it."""
@@ -30,11 +35,13 @@ class SpecFile:
         spec: its content.
         path: the file.
         is_shipped: whether it came with envkit.
+        is_foreign: whether it is another tool's file.
     """
 
     spec: Spec
     path: Path
     is_shipped: bool
+    is_foreign: bool = False
 
     @property
     def lock_path(self) -> Path:
@@ -119,8 +126,8 @@ def find_spec(name_or_file: str) -> SpecFile:
 
 
 def names_file(text: str) -> bool:
-    """Whether ``NAME|FILE`` is a file: it holds a separator or ends as YAML files do."""
-    return is_path(text) or text.endswith((".yaml", ".yml"))
+    """Whether ``NAME|FILE`` is a file: it holds a separator, or ends as such files do."""
+    return is_path(text) or text.endswith(_FILE_ENDS)
 
 
 def read_lock(path: Path, shown: str) -> Lock:
@@ -128,16 +135,29 @@ def read_lock(path: Path, shown: str) -> Lock:
     return parse_lock(read_given_file(path, shown), shown)
 
 
-def read_spec_or_lock(path: Path, shown: str) -> SpecFile | Lock:
+def read_spec_or_lock(path: Path, shown: str, progress: Progress | None = None) -> SpecFile | Lock:
     """The spec or the lock in a file of the user's own, which is read once; what stands in it tells which it is.
+
+    Other tools' files are taken as well: docs/formats.md.
 
     Raises:
         NotFoundError: there is no such file.
         InvalidFileError: it is neither.
     """
-    document = parse_yaml(read_given_file(path, shown), shown)
+    from envkit.operations.foreign import read_foreign, read_foreign_text  # noqa: PLC0415 - start-up, and they import this
+
+    text, progress = read_given_file(path, shown), progress if progress is not None else Silent()
+    found = read_foreign_text(text, shown, progress)
+    if found is not None:
+        return found
+    document = parse_yaml(text, shown)
     if _is_lock(document.data):
         return lock_of(document)
+    foreign = read_foreign(document, progress)
+    if isinstance(foreign, Lock):
+        return foreign
+    if foreign is not None:
+        return SpecFile(foreign, path, is_shipped=False, is_foreign=True)
     return SpecFile(spec_of(document), path, is_shipped=False)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.errors import (
     BusyError,
     EnvkitError,
+    InstallerRuleError,
     NotVerifiableError,
     ProgramError,
     StorageError,
@@ -25,6 +26,7 @@ from envkit.operations.environments import (
     write_record,
 )
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
+from envkit.operations.one_installer import installer_layer
 from envkit.operations.own_files import lock_for
 from envkit.operations.snapshot import take_snapshot
 from envkit.probes.host import current_platform
@@ -59,6 +61,12 @@ class VerifyResult:
     def error(self) -> EnvkitError | None:
         """The failure that the command ends with; None for verified and for a passed level import."""
         name, word, reason = self.environment.name, word_for(self.environment), self.report.reason
+        if self.report.is_mixed_only:
+            return InstallerRuleError(
+                f"{name} holds packages that its installer did not put there.",
+                why=reason,
+                hint=f"`envkit doctor {word}` tells all of them; `envkit restore {word} --replace` makes it again.",
+            )
         if self.report.failed and self.report.telling is not None:
             return VerificationFailedError(
                 f"{name} is broken: layer {self.report.telling.layer} failed.",
@@ -112,7 +120,8 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
     files = (files_layer(environment, lock, platform, progress),) if FILES in wanted else ()
     runtime = [layer for layer in wanted if layer in LAYERS]
     layers = verify_runtime(environment.executable, expect=expectation, layers=runtime)
-    report = VerifyReport(level, (*layers, *files))
+    mixed = installer_layer(environment, lock, platform) if level != "import" else None
+    report = VerifyReport(level, (*layers, *((mixed,) if mixed is not None else ()), *files))
     snapshot, problem = None, None
     if report.failed or level != "import":
         environment = environment.verified(

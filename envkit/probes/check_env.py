@@ -46,7 +46,7 @@ def expectation_beside(folder):
     """What the files beside this script say: the lock's versions, and the CUDA of the build."""
     expect, unusable = {}, (OSError, ValueError, KeyError, TypeError, RecursionError)
     with suppress(*unusable), open(os.path.join(folder, "requirements-lock.txt"), encoding="utf-8") as file:
-        expect["packages"] = dict(re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", file.read(), re.MULTILINE))
+        expect["packages"] = dict(re.findall(r"^([A-Za-z0-9][\w.-]*)==?([^\s;\\=]+)", file.read(), re.MULTILINE))
     with suppress(*unusable), open(os.path.join(folder, ".envkit", "environment.json"), encoding="utf-8") as file:
         expect.update(build_cuda=json.load(file)["build_cuda"], prefix=folder)
     return expect

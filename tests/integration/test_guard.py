@@ -125,7 +125,9 @@ def test_hooks_of_the_toolkit_come_and_go_without_the_guard_s(envkit, made, tmp_
     assert installed.code == 0, installed.err
     assert envkit("hooks", "remove", made).code == 0
     left = sorted(str(path.relative_to(made / "etc/conda")) for path in (made / "etc/conda").rglob("*.*h"))
-    assert left == [f"{way}.d/envkit-guard.{end}" for way in ("activate", "deactivate") for end in ("fish", "sh")]
+    assert left == [
+        f"{way}.d/envkit-guard.{end}" for way in ("activate", "deactivate") for end in ("csh", "fish", "sh")
+    ]
 
 
 def test_run_sets_the_constraint_and_envkit_s_own_calls_do_not_see_it(envkit, made, project):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from envkit.activation import attach_hooks, install_hooks, quote_fish, quote_posix
+from envkit.activation import attach_hooks, install_hooks, quote_csh, quote_fish, quote_posix
 from envkit.model.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -44,15 +44,32 @@ class Shell:
         """Source a file and complain on stdout when its status is not 0."""
         if self.extension == "fish":
             return f"source {self.quote(str(path))}; or echo bad status\n"
+        if self.extension == "csh":
+            return f"source {self.quote(str(path))}\nif ($status != 0) echo bad status\n"
         return f'. {self.quote(str(path))}\n[ "$?" = 0 ] || echo bad status\n'
 
     def export(self, name: str, value: str) -> str:
         if self.extension == "fish":
             return f"set -gx {name} {self.quote(value)}\n"
+        if self.extension == "csh":
+            return f"setenv {name} {self.quote(value)}\n"
         return f"export {name}={self.quote(value)}\n"
 
+    def prepend(self, entry: str) -> str:
+        """Put an entry in front of PATH."""
+        if self.extension == "fish":
+            return f"set -gx PATH {self.quote(entry)} $PATH\n"
+        if self.extension == "csh":
+            return f'setenv PATH {self.quote(entry)}":$PATH:q"\n'
+        return f'export PATH={self.quote(entry)}":$PATH"\n'
+
+    @property
+    def script(self) -> str:
+        """The activation script of a virtual environment."""
+        return "activate" if self.extension == "sh" else f"activate.{self.extension}"
+
     def unset(self, name: str) -> str:
-        return f"set -eg {name}\n" if self.extension == "fish" else f"unset -v {name}\n"
+        return {"fish": "set -eg", "csh": "unsetenv"}.get(self.extension, "unset -v") + f" {name}\n"
 
     def dump(self, file: Path) -> str:
         return f"{ENV_PROGRAM} -0 > {self.quote(str(file))}\n"
@@ -103,6 +120,7 @@ SHELLS = {
         Shell("dash", ("dash",), "sh", quote_posix),
         Shell("zsh", ("zsh", "-f"), "sh", quote_posix),
         Shell("fish", ("fish", "--no-config"), "fish", quote_fish),
+        Shell("tcsh", ("tcsh", "-f"), "csh", quote_csh),
     )
 }
 
@@ -114,7 +132,7 @@ def get_shell(name: str) -> Shell:
     return replace(SHELLS[name], argv=(program, *SHELLS[name].argv[1:]))  # some tests have no usable PATH
 
 
-@pytest.fixture(params=["bash", "dash", "zsh", "fish"])
+@pytest.fixture(params=["bash", "dash", "zsh", "fish", "tcsh"])
 def shell(request) -> Shell:
     return get_shell(request.param)
 
@@ -163,6 +181,7 @@ def make_prefix(tmp_path: Path):
         prefix = (parent or tmp_path / "envs") / name
         (prefix / "bin").mkdir(parents=True)
         (prefix / "conda-meta").mkdir()
+        (prefix / "conda-meta" / "history").touch()
         if toolkit is not None:
             install_hooks(prefix, slot="CONDA", toolkit=toolkit, library_path=library_path)
         return prefix
@@ -221,7 +240,8 @@ class Session:
         dump = self.folder / f"dump{self.count}"
         file = self.folder / f"step{self.count}.{self.shell.extension}"
         file.write_text(text + self.shell.dump(dump) + "echo done\n", encoding="utf-8")
-        line = str(file) if self.shell.extension == "fish" else f". {self.shell.quote(str(file))}"
+        sourcing = {"fish": "", "csh": "source "}.get(self.shell.extension, ". ")
+        line = str(file) if not sourcing else sourcing + self.shell.quote(str(file))
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
         while (said := self.process.stdout.readline()) != b"done\n":
@@ -257,8 +277,6 @@ class CondaReplay:
     def activate(self, prefix: Path, *, stack: bool = False) -> dict[str, str]:
         if self.active == prefix:
             return self._switch(prefix, prefix)
-        if len(self.history) > 1 and self.history[-2][0] == prefix:
-            return self.deactivate()  # conda: activating the previous environment steps back down
         old = self.active
         self.history.append((prefix, stack and old is not None))
         if old is None or stack:
@@ -310,7 +328,7 @@ class CondaReplay:
         if self.history:
             return text + shell.export("CONDA_PREFIX", str(self.active))
         # In POSIX shells conda unsets by exporting an empty value.
-        return text + (shell.unset("CONDA_PREFIX") if shell.extension == "fish" else shell.export("CONDA_PREFIX", ""))
+        return text + (shell.export("CONDA_PREFIX", "") if shell.extension == "sh" else shell.unset("CONDA_PREFIX"))
 
     def _scripts(self, prefix: Path, direction: str) -> str:
         folder = prefix / "etc" / "conda" / f"{direction}.d"

@@ -214,7 +214,7 @@ def test_a_virtual_environment_leaves_the_user_site_alone(shell, guarded, base_e
     assert "PYTHONNOUSERSITE" not in done.dumps[0]
 
 
-@pytest.mark.parametrize("extension", ["sh", "fish"])
+@pytest.mark.parametrize("extension", ["sh", "fish", "csh"])
 def test_undo_is_the_same_text_in_both_directions(extension):
     texts = [(hooks_dir("guard") / f"{way}.{extension}").read_text() for way in ("activate", "deactivate")]
     one, two = (re.search(r"^# Undo .*?^# End of undo\.\n", text, re.DOTALL | re.MULTILINE)[0] for text in texts)

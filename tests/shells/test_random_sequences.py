@@ -51,8 +51,6 @@ class Expected:
             self._left(active)
             self._entered(active)
             return self.toolkits[active] is not None
-        if len(self.conda.history) > 1 and self.conda.history[-2][0] == prefix:
-            return self._down()
         stack = action == "stack"
         self.conda.activate(prefix, stack=stack)
         if active and not stack:
@@ -82,9 +80,7 @@ class Expected:
         self.edits += 1
         entry = f"/opt/user{self.edits}/bin"
         self.path.insert(0, entry)
-        shell = self.conda.session.shell
-        text = f"set -gx PATH {entry} $PATH\n" if shell.extension == "fish" else f'export PATH="{entry}:$PATH"\n'
-        self.conda.edit(text)
+        self.conda.edit(self.conda.session.shell.prepend(entry))
         return False
 
     def check(self, *, activated):

@@ -33,9 +33,8 @@ def prefix(real, make_venv, tmp_path_factory):
 
 def test_nvcc_is_the_toolkits_own(shell, real, prefix, base_env, tmp_path):
     toolkit, said = real
-    script = "activate.fish" if shell.extension == "fish" else "activate"
-    where = "command -v nvcc; true\n"
-    text = f"{where}{shell.source(prefix / 'bin' / script)}nvcc -V\n{where}deactivate\n{where}"
+    where = "which nvcc | cat\n" if shell.extension == "csh" else "command -v nvcc; true\n"
+    text = f"{where}{shell.source(prefix / 'bin' / shell.script)}nvcc -V\n{where}deactivate\n{where}"
     done = shell.run(text, {**base_env, "OSTYPE": "linux"}, tmp_path / "run")
     outside = done.stdout[: done.stdout.index(said)]  # another nvcc, as in /usr/local/bin, or nothing
     assert (done.returncode, done.stdout, done.stderr) == (

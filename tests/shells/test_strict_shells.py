@@ -28,6 +28,7 @@ OPTIONS = {
         ("--emulate", "ksh"),
     ],
     "fish": [()],
+    "tcsh": [(), ("-e",)],
 }
 CASES = [(name, options) for name, rows in OPTIONS.items() for options in rows]
 IDS = [f"{name} {' '.join(options)}".strip() for name, options in CASES]
@@ -102,10 +103,11 @@ STATE = {
     "dash": 'set; alias; set -o; trap; echo "$PWD $# $*"',
     "zsh": 'typeset -p; functions; alias; setopt; trap; echo "$PWD $# $*"; \\printf \'%q\\n\' "$IFS"',
     "fish": "set --show; functions --all; alias; pwd; echo (count $argv)",
+    "tcsh": "set; alias; pwd; echo $#argv",
 }
 MOVING = re.compile(
     r"(BASH_LINENO|BASH_ARGV|BASH_ARGC|BASH_SOURCE|BASH_COMMAND|FUNCNAME|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH|PIPESTATUS"
-    r"|OLDPWD|_=|_ |\$_|status|pipestatus|TTYIDLE|TRY_BLOCK|ARGC|argv|\?|!|history|CMD_DURATION|fish_kill)"
+    r"|OLDPWD|_=|_ |_\t|\$_|status|pipestatus|TTYIDLE|TRY_BLOCK|ARGC|argv|\?|!|history|CMD_DURATION|fish_kill)"
 )
 
 
@@ -126,6 +128,8 @@ def test_nothing_of_the_shell_itself_changes(shell, hooks, base_env, tmp_path):
         text = (
             f"{on}{off}begin; {show}; end > before\nbegin; {show}; end > before\n{on}{off}begin; {show}; end > after\n"
         )
+    if shell.extension == "csh":
+        text = f"{on}{off}( {show} ) > before\n{on}{off}( {show} ) > after\n"
     done = shell.run(text, base_env, tmp_path / "run")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     before = stable_lines((tmp_path / "run" / "before").read_text(encoding="utf-8", errors="replace"))
@@ -225,7 +229,7 @@ def read_environment(file):
     return {item for item in file.read_bytes().split(b"\0") if not item.startswith(b"_=")}
 
 
-@pytest.mark.parametrize("extension", ["sh", "fish"])
+@pytest.mark.parametrize("extension", ["sh", "fish", "csh"])
 def test_undo_is_the_same_in_both_hooks(extension):
     parts = []
     for direction in ("activate", "deactivate"):

@@ -45,8 +45,7 @@ def managed(tmp_path, templates):
 
 
 def activate(shell, prefix):
-    name = "activate.fish" if shell.extension == "fish" else "activate"
-    return shell.source(prefix / "bin" / name)
+    return shell.source(prefix / "bin" / shell.script)
 
 
 def in_force(environment, toolkit, prefix):
@@ -144,7 +143,10 @@ def test_every_file_runs_in_order_and_back_in_reverse(shell, managed, start_sess
         folder = prefix / "etc" / "conda" / f"{direction}.d"
         folder.mkdir(parents=True)
         for word in ("b", "a b", "c"):
-            line = f'set -gx SEEN "$SEEN/{word}"' if shell.extension == "fish" else f'export SEEN="${{SEEN-}}/{word}"'
+            line = {
+                "fish": f'set -gx SEEN "$SEEN/{word}"',
+                "csh": f'if (! $?SEEN) setenv SEEN ""\nsetenv SEEN "${{SEEN}}/{word}"',
+            }.get(shell.extension, f'export SEEN="${{SEEN-}}/{word}"')
             (folder / f"{word}.{shell.extension}").write_text(line + "\n")
             (folder / f"{word}.txt").write_text("echo never\n")
     session = start_session(shell, plain_env)
@@ -223,12 +225,13 @@ def test_odd_names(kind, name, every_shell, make_venv, make_toolkit, plain_env, 
         ("zsh", "typeset -p; functions"),
         ("dash", "set"),
         ("fish", "set; functions -a"),
+        ("tcsh", "set; env; alias"),
     ],
 )
 def test_no_variable_or_function_of_ours_is_left(name, show, shell_named, managed, make_toolkit, plain_env, tmp_path):
     shell = shell_named(name)
     prefix = managed("uv", "A", make_toolkit("11.3"))
-    showing = f"begin; {show}; end" if name == "fish" else f"{{ {show}; }}"
+    showing = {"fish": f"begin; {show}; end", "tcsh": f"( {show} )"}.get(name, f"{{ {show}; }}")
     text = f"{activate(shell, prefix)}{showing} > inside\ndeactivate\n{showing} > outside\n"
     done = shell.run(text, plain_env, tmp_path / "run")
     assert (done.stdout, done.stderr) == ("", "")

@@ -94,7 +94,7 @@ def _report(
 
 
 def _title(managed: Managed) -> str:
-    by = f", installed by {managed.installer}" if managed.installer else ""
+    by = f" (installer {managed.installer})" if managed.installer else ""
     return f"envkit's environment {managed.name or managed.prefix}{by}"
 
 

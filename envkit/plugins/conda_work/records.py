@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conda.common.path import url_to_path
+from conda.gateways.disk.read import compute_sum
 from conda.models.channel import Channel, MultiChannel
 from conda.models.prefix_graph import PrefixGraph
 from conda.models.records import PackageRecord
@@ -26,8 +28,26 @@ def records_of(lock: CondaLock, platform: str) -> list[PackageRecord]:
     for entry in lock.packages(platform):
         channel = _channel(entry.pop("channel"), lock.path)
         url = f"{channel.base_url}/{entry['subdir']}/{entry['fn']}"
+        if url.startswith("file:"):
+            _check_file(url_to_path(url), entry, lock.path)
         records.append(PackageRecord(channel=channel, url=url, **entry))
     return list(PrefixGraph(records).graph)
+
+
+def _check_file(path: str, entry: dict[str, Any], lock: str) -> None:
+    """conda compares the hash of what it downloads, and not of what it copies.
+
+    Source: https://github.com/conda/conda/blob/26.7.1/conda/core/path_actions.py (CacheUrlAction._execute_local)
+    """
+    try:
+        found = compute_sum(path, "sha256")
+    except OSError as error:
+        raise LockProblemError(f"{lock}: {entry['name']} is not to be had: {error}") from error
+    if found != entry["sha256"]:
+        raise LockProblemError(
+            f"{lock}: {path} is another file than the lock's.\n"
+            f"  expected sha256 {entry['sha256']}\n  found    sha256 {found}"
+        )
 
 
 def _channel(word: str, path: str) -> Channel:
@@ -62,7 +82,7 @@ def _entry(record: PackageRecord) -> dict[str, Any]:
         "constrains": list(record.constrains),
         "track_features": list(record.track_features),
         "python_site_packages_path": dumped.get("python_site_packages_path"),
-        "requested": requested if requested != "None" else None,
+        "requested": None if requested == "None" or "::" in requested else requested,
     }
 
 

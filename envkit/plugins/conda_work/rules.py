@@ -45,5 +45,5 @@ def torch_veto(managed: Managed, word: str, coming: Iterable[str]) -> str | None
         "of both and crash.\n"
         "Another torch goes into another environment: `envkit create SPEC`, or `conda create`.\n"
         f"Other packages: `envkit add {word} PACKAGE`.\n"
-        "To do it all the same: `conda --no-plugins install --override-frozen ...`."
+        "To do it all the same: `conda --no-plugins install --solver classic --override-frozen ...`."
     )

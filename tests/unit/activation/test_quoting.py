@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 import pytest
 
-from envkit.activation import check_path, quote_fish, quote_posix
+from envkit.activation import check_path, quote_csh, quote_fish, quote_posix
 from envkit.errors import ExitCode, UsageError
 
 TEXTS = [
@@ -25,6 +26,10 @@ TEXTS = [
     "-n",
     "#x",
     "a\tb",
+    "~",
+    "^a^b",
+    "{a,b}",
+    "=1",
 ]
 
 
@@ -36,6 +41,17 @@ def test_posix_text_is_one_word(text):
 
 def test_fish_text_escapes_backslash_and_apostrophe_only():
     assert quote_fish("it's a \\ $x") == "'it\\'s a \\\\ $x'"
+
+
+@pytest.mark.parametrize("settings", ["", "set backslash_quote\n", "set histchars = '~,'\n"])
+def test_csh_text_is_one_word(settings, tmp_path):
+    if shutil.which("tcsh") is None:
+        pytest.skip("tcsh is not installed")
+    lines = [f"set v = {quote_csh(text)}\nset w = (a {quote_csh(text)} b)\n" for text in TEXTS]
+    script = tmp_path / "t.csh"
+    script.write_text(settings + "".join(f'{line}printf "<%s><%s>\\n" "$v:q" "$w[2]:q"\n' for line in lines))
+    done = subprocess.run(["tcsh", "-f", script], capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode() == "".join(f"<{text}><{text}>\n" for text in TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,19 @@ VIRTUAL_ENV=/x
 FISH = (
     "function deactivate  -d 'Exit'\n    set -e VIRTUAL_ENV\nend\n\ndeactivate nondestructive\nset -gx VIRTUAL_ENV /x\n"
 )
+SCRIPTS = ["activate", "activate.fish", "activate.csh"]
+CSH = """# stdlib and uv
+alias deactivate 'test $?_OLD != 0 && setenv PATH "$_OLD"; test "\\!:*" != "nondestructive" && unalias deactivate'
+
+# Unset irrelevant variables.
+deactivate nondestructive
+setenv VIRTUAL_ENV /x
+"""
+CSH_OF_VIRTUALENV = """if ($?_OLD_VIRTUAL_PATH) source /x/bin/deactivate.csh
+setenv VIRTUAL_ENV /x
+alias deactivate 'source "$deactivate_script:q"'
+rehash
+"""
 
 
 @pytest.fixture
@@ -27,7 +40,7 @@ def prefix(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "activate").write_text(POSIX)
     (tmp_path / "bin" / "activate.fish").write_text(FISH)
-    (tmp_path / "bin" / "activate.csh").write_text("not ours\n")
+    (tmp_path / "bin" / "activate.csh").write_text(CSH)
     return tmp_path
 
 
@@ -36,14 +49,46 @@ def contents(prefix):
 
 
 def test_attach_puts_ours_at_both_places(prefix):
-    assert [path.name for path in attach_hooks(prefix)] == ["activate", "activate.fish"]
+    assert [path.name for path in attach_hooks(prefix)] == SCRIPTS
     lines = contents(prefix)["activate"].splitlines()
     assert lines[lines.index("deactivate () {") + 1].strip() == "# >>> envkit deactivate hooks >>>"
     assert lines[-1] == "# <<< envkit activate hooks <<<"
     lines = contents(prefix)["activate.fish"].splitlines()
     assert lines[1].strip() == "# >>> envkit deactivate hooks >>>"
     assert lines[-1] == "# <<< envkit activate hooks <<<"
-    assert contents(prefix)["activate.csh"] == "not ours\n"
+    lines = contents(prefix)["activate.csh"].splitlines()
+    assert lines[1].startswith("alias deactivate ': envkit hooks; ")
+    assert '/.envkit/deactivate.csh"; : end of envkit hooks; test $?_OLD != 0 && ' in lines[1]
+    assert lines[-1] == "# <<< envkit activate hooks <<<"
+    assert "deactivate.d" in (prefix / ".envkit" / "deactivate.csh").read_text(encoding="utf-8")
+
+
+def test_a_file_that_the_alias_sources_gets_ours_at_its_start(prefix):
+    (prefix / "bin" / "activate.csh").write_text(CSH_OF_VIRTUALENV)
+    (prefix / "bin" / "deactivate.csh").write_text("unsetenv VIRTUAL_ENV\n")
+    before = contents(prefix)
+    assert [path.name for path in attach_hooks(prefix)] == SCRIPTS
+    assert contents(prefix)["activate.csh"].startswith(CSH_OF_VIRTUALENV + "# >>> envkit activate hooks >>>\n")
+    text = contents(prefix)["deactivate.csh"]
+    assert text.startswith("# >>> envkit deactivate hooks >>>\n")
+    assert text.endswith("# <<< envkit deactivate hooks <<<\nunsetenv VIRTUAL_ENV\n")
+    attach_hooks(prefix)
+    assert contents(prefix)["deactivate.csh"] == text
+    assert [path.name for path in detach_hooks(prefix)] == SCRIPTS
+    assert contents(prefix) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["setenv VIRTUAL_ENV /x\n", CSH.replace("deactivate nondestructive", "true"), CSH_OF_VIRTUALENV, CSH + CSH],
+    ids=["no alias", "never called", "no file beside it", "two aliases"],
+)
+def test_an_unknown_csh_script_is_refused_and_no_script_changed(prefix, text):
+    (prefix / "bin" / "activate.csh").write_text(text)
+    before = contents(prefix)
+    with pytest.raises(InvalidFileError, match=r"activate\.csh"):
+        attach_hooks(prefix)
+    assert contents(prefix) == before
 
 
 def test_attach_again_changes_nothing_and_detach_gives_the_original(prefix):
@@ -54,8 +99,9 @@ def test_attach_again_changes_nothing_and_detach_gives_the_original(prefix):
     attach_hooks(prefix)
     assert contents(prefix) == once != before
     assert (prefix / "bin" / "activate").stat().st_ino == inode
-    assert [path.name for path in detach_hooks(prefix)] == ["activate", "activate.fish"]
+    assert [path.name for path in detach_hooks(prefix)] == SCRIPTS
     assert contents(prefix) == before
+    assert not (prefix / ".envkit").exists()
     assert detach_hooks(prefix) == ()
 
 
@@ -102,6 +148,7 @@ def test_a_script_without_final_newline_gets_one(prefix):
 
 def test_one_shell_is_enough_and_none_is_told(prefix):
     (prefix / "bin" / "activate.fish").unlink()
+    (prefix / "bin" / "activate.csh").unlink()
     assert [path.name for path in attach_hooks(prefix)] == ["activate"]
     (prefix / "bin" / "activate").unlink()
     with pytest.raises(NotFoundError, match="no activation script"):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from envkit.errors import InvalidFileError
-from envkit.installers.conda_meta import channel_name, installed_records, is_conda_prefix, record_files
+from envkit.installers.conda_meta import installed_records, is_conda_prefix, record_files
+from envkit.model.formats.addresses import channel_name
 
 DATA = Path(__file__).parents[2] / "data" / "conda-meta"
 SHA256 = "ab" * 32
