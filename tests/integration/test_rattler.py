@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 import trustme
@@ -530,6 +531,16 @@ def test_a_token_is_sent_and_nowhere_kept_or_shown(folder, cache, tmp_path):
         records = Channel(folder / "main").locked("big")
         error, _ = failing(lambda: install(records, tmp_path / "next", settings))
         assert TOKEN not in f"{error.message} {error.why} {error.hint}"
+
+
+def test_a_token_of_anaconda_login_is_sent(folder, tmp_path, monkeypatch):
+    with serve_channels(folder, token=TOKEN) as server, monkeypatch.context() as patch:
+        patch.setenv("BINSTAR_CONFIG_DIR", str(tmp_path))
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / f"{quote_plus(server.url)}.token").write_text(f"{TOKEN}\n")
+        assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        error, _ = failing(lambda: solve(["main"], ["base=1.0"], settings_for(server, add_anaconda_token=False)))
+        assert "answered 403" in error.message
 
 
 def test_netrc_counts(folder, tmp_path, monkeypatch):
