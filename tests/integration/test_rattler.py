@@ -49,6 +49,8 @@ def folder(tmp_path_factory):
     main.add("base", "1.1")
     main.add("app", "1.0", depends=["base >=1.0", "noisy"])
     main.add("noisy", "1.0", noarch="generic", scripts={"post-link": "#!/bin/sh\necho ran > $PREFIX/ran\n"})
+    main.add("python", "3.11.4", files={"bin/python3.11": "#!/bin/sh\n"})
+    main.add("pure", "1.0", noarch="python", depends=["python"], files={"site-packages/pure.py": "x = 1\n"})
     main.add("tracked", "1.0", track_features="one two", constrains=["app >5"], build_number=3)
     main.add("gpu", "1.0", depends=["__cuda >=12"])
     main.add("big", "1.0", files={"share/big.bin": bytes(range(256)) * 8000}, extension="tar.bz2")
@@ -249,6 +251,19 @@ def test_a_second_installation_replaces_or_adds(server, tmp_path):
         if line[0] in "+-":
             (state.add if line[0] == "+" else state.discard)(line[1:])
     assert state == {"main/linux-64::base-1.1-0"}
+
+
+def test_packages_that_are_there_stay_untouched_when_others_are_added(server, tmp_path):
+    """A pure Python package is laid out by the Python that is there."""
+    settings, prefix = settings_for(server), tmp_path / "prefix"
+    install(solve(["main"], ["python", "base"], settings), prefix, settings)
+    before = {path: path.stat().st_mtime_ns for path in [*prefix.glob("conda-meta/*.json"), prefix / "bin/python3.11"]}
+    pure = [record for record in solve(["main"], ["pure"], settings) if record["name"] == "pure"]
+    install(pure, prefix, settings, add=True)
+    assert (prefix / "lib/python3.11/site-packages/pure.py").read_text() == "x = 1\n"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert meta(prefix, "python")["requested_specs"] == ["python"]
+    assert meta(prefix, "pure")["requested_specs"] == ["pure"]
 
 
 def test_a_warm_cache_needs_no_network(server, tmp_path):
@@ -555,6 +570,10 @@ def test_rattler_s_own_credentials_count(folder, tmp_path, monkeypatch):
         (tmp_path / "auth.json").write_text(json.dumps({"127.0.0.1": {"CondaToken": TOKEN}}))
         patch.setenv("RATTLER_AUTH_FILE", str(tmp_path / "auth.json"))
         assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        server.fail("big-1.0-0.tar.bz2", 500)
+        records = Channel(folder / "main").locked("big")
+        error, _ = failing(lambda: install(records, tmp_path / "prefix", settings_for(server)))
+        assert TOKEN not in f"{error.message} {error.why} {error.hint}"
 
 
 def test_a_mirror_is_asked_for_a_channel_that_keeps_its_address(server, tmp_path):
