@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
-from envkit.backends.conda import envs_dirs, find_conda, is_conda_prefix, registered
-from envkit.installers.condarc import read_conda_settings
+from envkit.backends.conda import find_conda, registered
+from envkit.installers.conda_meta import is_conda_prefix
 from envkit.model.finding import Finding
 from envkit.operations.environments import read_environment
 from envkit.operations.locking import list_lock
+from envkit.operations.places import conda_envs_dirs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,7 +127,7 @@ def stale_entry(environ: Mapping[str, str]) -> list[Finding]:
 def _conda_prefixes() -> list[Path]:
     """The conda environments that this user's conda knows, whoever made them."""
     found = list(registered())
-    for folder in envs_dirs(read_conda_settings().envs_dirs):
+    for folder in conda_envs_dirs():
         with contextlib.suppress(OSError):
             found += folder.iterdir()
     return [prefix for prefix in _once(found) if _is_environment(prefix)]
