@@ -28,6 +28,7 @@ COMMANDS = {
     "verify": "Prove that an environment computes, layer by layer.",
     "doctor": "Say what is wrong with an environment, or with all, and what to do.",
     "snapshot": "Take, list, show and export snapshots.",
+    "export": "Write what an environment is locked to for another tool.",
     "hooks": "Show, write again and remove the hooks that switch the CUDA toolkit.",
     "specs": "Show the specs that ship with envkit.",
     "completion": "Print the completion script of a shell.",

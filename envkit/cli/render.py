@@ -34,6 +34,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "snapshot list": {"snapshots": []},
     "snapshot show": {"snapshot": None},
     "snapshot export": {"files": []},
+    "export": {"format": None, "platform": None, "file": None, "text": None, "lost": []},
     "hooks install": {"environment": None, "hooks": []},
     "hooks remove": {"environment": None, "hooks": []},
     "hooks show": {"environment": None, "hooks": []},

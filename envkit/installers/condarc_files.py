@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envkit.backends.conda import find_conda
 from envkit.errors import InvalidFileError
 from envkit.model.yamltext import RawNumber, YamlDocument, parse_yaml
 
@@ -65,11 +65,8 @@ def find_root(environ: Mapping[str, str]) -> Path | None:
     for name in ("CONDA_ROOT", "_CONDA_ROOT", "MAMBA_ROOT_PREFIX"):
         if environ.get(name):
             return Path(environ[name])
-    program = environ.get("CONDA_EXE") or shutil.which("conda", path=environ.get("PATH", ""))
-    if not program:
-        return None
-    root = Path(program).resolve().parent.parent  # bin/conda, condabin/conda, Scripts/conda.exe
-    return root if (root / "conda-meta").is_dir() else None
+    program = find_conda(environ)
+    return None if program is None else program.root
 
 
 def config_files(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Path, ...]:
@@ -224,7 +221,12 @@ def _merge_mappings(row: Sequence[Setting]) -> dict[str, Any]:
     final: dict[str, Any] = {}
     for setting in row:
         values = setting.value if isinstance(setting.value, dict) else {}
-        merged |= values
+        for key, value in values.items():
+            earlier = merged.get(key)
+            if isinstance(value, list) and isinstance(earlier, list):
+                merged[key] = _unique([*value, *earlier])
+            else:
+                merged[key] = value
         marked = {key: value for key, value in values.items() if (setting.marks or {}).get(key) == "final"}
         final = {**marked, **final}
     return merged | final

@@ -199,13 +199,27 @@ def complete(lock: Lock, options: CreateOptions, progress: Progress) -> Lock:
     return replace(lock, platforms={**lock.platforms, platform: replace(locked, base=base)})
 
 
-def _wanted(record: CondaRecord) -> str:
+def _wanted(record: CondaRecord) -> str | tuple[str, str, str]:
+    """A package as ``find_records`` is asked for it: a channel that has a name is looked for where the user has it."""
+    if "://" not in record.channel:
+        return record.channel, record.subdir, record.file
     digest = f"sha256:{record.sha256}" if record.sha256 else record.md5
     return public_address(record) + (f"#{digest}" if digest else "")
 
 
 def _completed(record: CondaRecord, found: CondaRecord | None) -> CondaRecord:
-    """The channel's record under the name that the file has for the channel."""
-    if found is None or (record.sha256 and found.sha256 != record.sha256):
+    """The channel's record under the name that the file has for the channel.
+
+    Raises:
+        DownloadError: the channel has another file by that name than the list says.
+    """
+    if found is None:
         return record
+    for kind, stated, there in (("sha256", record.sha256, found.sha256), ("MD5 sum", record.md5, found.md5)):
+        if stated and there and stated != there:
+            raise DownloadError(
+                f"{record.file} of {record.channel} is another file than the list says.",
+                why=f"Its {kind} is {there} in the channel, {stated} in the list.",
+                hint="Make the list again, or take the package out of it.",
+            )
     return replace(found, channel=record.channel, requested=record.requested)

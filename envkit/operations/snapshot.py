@@ -17,6 +17,7 @@ from envkit.installers.installed import pip_freeze
 from envkit.model.lock_text import render_lock
 from envkit.model.snapshot import Snapshot, parse_manifest
 from envkit.operations import clock
+from envkit.operations.conda_export import conda_texts
 from envkit.operations.environments import all_environments, find_environment, is_path, nearest, prefix_from
 from envkit.operations.own_files import portable_lock
 from envkit.probes.host import current_platform, host_facts
@@ -90,6 +91,7 @@ def _texts(environment: Environment, report: VerifyReport, smi: SmiReport, lock:
         "nvidia-smi.txt": smi.banner or f"{smi.message or 'nvidia-smi was not found.'}\n",
         "verify.json": json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n",
         "lock.yaml": render_lock(portable_lock(environment, lock, current_platform())),
+        **conda_texts(environment, lock, current_platform()),
     }
     if sorted(raw.splitlines()) != sorted(portable.splitlines()):
         texts["pip-freeze.raw.txt"] = raw
@@ -163,10 +165,13 @@ def _snapshots(env: str) -> tuple[tuple[Snapshot, ...], bool]:
         name, own = (found := find_environment(env)).name, found.id
     except NotFoundError:
         name, own = prefix_from(env).name if is_path(env) else env, None
-    pattern = re.compile(re.escape(name) + r"-([0-9a-f]{8})")
+    pattern = re.compile(r"(.+)-([0-9a-f]{8})")
     others = {item.id for item in all_environments()} - {own}
     folders = [
-        folder for folder in _all_folders() if (made := pattern.fullmatch(folder.name)) and made[1] not in others
+        folder
+        for folder in _all_folders()
+        if (made := pattern.fullmatch(folder.name))
+        and (made[2] == own or (made[1] == name and made[2] not in others))  # its own, also by an earlier name
     ]
     return _read_all(folders), own is not None
 

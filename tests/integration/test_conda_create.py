@@ -321,3 +321,32 @@ def test_python_of_a_conda_prefix_is_a_package(envkit, project, conda):
         done = envkit("create", project.spec, "--backend", "conda", "--python", asked, "--no-verify", "--json")
         assert done.code == 3
         assert said in done.json["error"]["message"]
+
+
+def test_a_changed_file_is_mended_past_the_cache(envkit, conda):
+    """Environment and package cache share files by hard links: a byte changed in one is changed in both."""
+    assert envkit("create", conda.spec(), "--no-verify").code == 0
+    changed = conda.envs / CPU / "lib" / "python3.11" / "site-packages" / "torchvision" / "__init__.py"
+    right = changed.read_bytes()
+    with changed.open("r+b") as file:  # in place, as a debugging user does
+        file.write(b"#" if right[:1] != b"#" else b" ")
+    told = envkit("doctor", CPU)
+    assert told.code == 6
+    assert "torchvision/__init__.py of torchvision (changed)" in told.out
+    done = envkit("restore", CPU, "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert changed.read_bytes() == right
+    assert envkit("doctor", CPU).code == 0
+
+
+def test_a_prefix_with_its_own_nvcc_is_its_own_toolkit(envkit, conda):
+    channels = ["pytorch", "nvidia/label/cuda-11.3.0", "conda-forge"]
+    spec = conda.cuda_spec(packages=["pytorch=1.12.1", "cuda-nvcc"], channels=channels)
+    done = envkit("create", spec, "--no-verify", "--json")
+    assert done.code == 0, done.err
+    prefix = conda.envs / CUDA
+    assert done.json["environment"]["toolkit"]["path"] == str(prefix)
+    assert done.json["environment"]["toolkit"]["release"] == "11.3"
+    inside = envkit("run", CUDA, "--", "printenv", "CUDA_HOME")
+    assert inside.out == f"{prefix}\n", inside.err
+    assert "release 11.3" in envkit("run", CUDA, "--", "nvcc").out

@@ -16,7 +16,7 @@ from envkit.model.conda_record import channel_text
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, describe
 from envkit.model.formats.conda_cuda import NO_CUDA_STATED, stated_cuda
-from envkit.model.formats.parts import BASE_ROOTS, MixedFileError
+from envkit.model.formats.parts import BASE_ROOTS, BESIDE_PYTHON, MixedFileError
 from envkit.model.formats.pip_section import PipSection, read_pip_section
 from envkit.model.spec import PLATFORMS, Spec
 from envkit.model.yamltext import plain
@@ -37,15 +37,6 @@ _PYTHON_PIN = re.compile(
 _EXACT = re.compile(r"\s*(={1,2})\s*([A-Za-z0-9.!+]+?)(\.\*)?(=.*)?", re.ASCII)
 _NAME = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 _PIP_TOOLS = ("pip", "setuptools", "wheel")
-_BESIDE_PYTHON = frozenset(
-    "_libgcc_mutex _openmp_mutex _x86_64-microarch-level bzip2 ca-certificates expat icu "  # noqa: SIM905 - 38 words
-    "ld_impl_linux-64 "
-    "ld_impl_linux-aarch64 libcxx libexpat libffi libgcc libgcc-ng libgomp liblzma libmpdec libnsl libsqlite libstdcxx "
-    "libstdcxx-ng libuuid libxcrypt libzlib ncurses openssl readline sqlite tk tzdata ucrt vc vc14_runtime vcomp14 "
-    "vs2015_runtime xz zlib zstd".split()
-)
-"""What Python itself brings from conda-forge and conda's default channels, on any platform: an exported file lists it
-all, and does not say what needs what (https://github.com/conda-forge/python-feedstock)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +164,7 @@ def _dependency(document: YamlDocument, path: Path, text: str, channels: tuple[s
 
 
 def _check_base(document: YamlDocument, by_name: Mapping[str, _Dependency], pip: PipSection) -> None:
-    more = by_name.keys() - BASE_ROOTS - _BESIDE_PYTHON
+    more = by_name.keys() - BASE_ROOTS - BESIDE_PYTHON
     if more:
         raise MixedFileError(document.source, more, pip.names, line=document.line(by_name[min(more)].path))
 
@@ -250,6 +241,6 @@ def _notes(fields: Fields, by_name: Mapping[str, _Dependency], pip: PipSection |
         )
     if "variables" in fields:
         yield "variables: in the file is left out; envkit sets no variables but those of its hooks."
-    beside = sorted(by_name.keys() & _BESIDE_PYTHON) if pip is not None else []
+    beside = sorted(by_name.keys() & BESIDE_PYTHON) if pip is not None else []
     if beside:
         yield f"{len(beside)} conda packages that come with Python are not pinned: {', '.join(beside[:4])}, ..."

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from envkit import __version__
 from envkit.errors import InvalidFileError
 from envkit.model.formats.addresses import public_address
-from envkit.model.formats.parts import ForeignLock, Parts, check_named_once, conda_part, names_needed
+from envkit.model.formats.parts import (
+    BASE_ROOTS,
+    BESIDE_PYTHON,
+    ForeignLock,
+    MixedFileError,
+    Parts,
+    check_named_once,
+    conda_part,
+    names_needed,
+    pip_part,
+)
 from envkit.model.spec import PLATFORMS
 from envkit.model.yamltext import YamlDocument
 
@@ -19,9 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from envkit.model.conda_record import CondaRecord
+    from envkit.model.locked import LockedPackage
 
 MARKER = "@EXPLICIT"
 _MARKER_LINE = re.compile(r"^\s*@EXPLICIT\s*$", re.MULTILINE)
+_PIP_LINE = re.compile(r"#\s*pip\s+(?P<name>\S+)\s+@\s+(?P<url>\S+)")
+"""What conda-lock and micromamba write and read for pip's packages; to conda it is a comment."""
 _PLATFORM = re.compile(r"#\s*platform:\s*(\S+)\s*")
 _HASH = re.compile(r"(?P<md5>[0-9a-f]{32})|(?:sha256:)?(?P<sha256>[0-9a-f]{64})")
 
@@ -49,16 +63,23 @@ def read_explicit(text: str, source: str, platform: str) -> ForeignLock:
         for index, line in enumerate(lines)
         if line and not line.startswith("#") and line != MARKER
     ]
+    wheels = [
+        _wheel(document, index, match) for index, line in enumerate(lines) if (match := _PIP_LINE.fullmatch(line))
+    ]
     if not records:
         raise InvalidFileError(source, "the list holds no packages.", why="It would give an empty environment.")
     check_named_once(source, records)
+    check_named_once(source, wheels)
     stated = next((match[1] for line in lines if (match := _PLATFORM.fullmatch(line))), None)
     found = _platform_of(records, stated, source) or platform
     if found not in PLATFORMS:
         raise InvalidFileError(
             source, f"the list is for {found}, which envkit does not know.", hint=f"Known: {', '.join(PLATFORMS)}."
         )
-    return ForeignLock("an @EXPLICIT list", {found: Parts(conda=tuple(records))})
+    more = {record.name for record in records} - BASE_ROOTS - BESIDE_PYTHON
+    if wheels and more:
+        raise MixedFileError(source, more, (item.name for item in wheels))
+    return ForeignLock("an @EXPLICIT list", {found: Parts(tuple(records), tuple(wheels))})
 
 
 def _record(document: YamlDocument, index: int, line: str) -> CondaRecord:
@@ -70,6 +91,13 @@ def _record(document: YamlDocument, index: int, line: str) -> CondaRecord:
             raise document.error((index,), f"{fragment!r} is neither an MD5 sum nor a sha256.")
         stated = found.groupdict()
     return conda_part(document, (index,), url, stated)
+
+
+def _wheel(document: YamlDocument, index: int, match: re.Match[str]) -> LockedPackage:
+    url, _, digest = match["url"].partition("#sha256=")
+    file = unquote(urlsplit(url).path.rpartition("/")[2])
+    stated = {"name": match["name"], "version": file.split("-")[1] if "-" in file else None, "sha256": digest or None}
+    return pip_part(document, (index,), url, stated)
 
 
 def _platform_of(records: Iterable[CondaRecord], stated: str | None, source: str) -> str | None:
@@ -117,6 +145,5 @@ def _visit(name: str, by_name: dict[str, CondaRecord], ordered: dict[str, CondaR
         elif current not in ordered and current not in entered:
             entered.add(current)
             waiting.append((current, True))
-            waiting += [
-                (item, False) for item in sorted(names_needed(by_name[current]), reverse=True) if item in by_name
-            ]
+            needs = names_needed(by_name[current]) - ({"pip"} if current == "python" else set())  # conda adds it there
+            waiting += [(item, False) for item in sorted(needs, reverse=True) if item in by_name]

@@ -27,6 +27,16 @@ _NAME_IN_SPEC = re.compile(r"(?:[^:\s]+::)?([A-Za-z0-9_][A-Za-z0-9._-]*)", re.AS
 BASE_ROOTS = frozenset({"python", "pip", "setuptools", "wheel", "python_abi"})
 """Python, and what installs packages with it; conda-forge's pip needs the other two."""
 
+BESIDE_PYTHON = frozenset(
+    "_libgcc_mutex _openmp_mutex _x86_64-microarch-level bzip2 ca-certificates expat icu "  # noqa: SIM905 - 38 words
+    "ld_impl_linux-64 "
+    "ld_impl_linux-aarch64 libcxx libexpat libffi libgcc libgcc-ng libgomp liblzma libmpdec libnsl libsqlite libstdcxx "
+    "libstdcxx-ng libuuid libxcrypt libzlib ncurses openssl readline sqlite tk tzdata ucrt vc vc14_runtime vcomp14 "
+    "vs2015_runtime xz zlib zstd".split()
+)
+"""What Python itself brings from conda-forge and conda's default channels, on any platform: files without
+dependencies list it all (https://github.com/conda-forge/python-feedstock)."""
+
 
 class MixedFileError(InvalidFileError):
     """A file takes packages of conda's and of pip's."""
