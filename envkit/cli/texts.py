@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from envkit.operations.specs import SpecEntry
     from envkit.operations.verify import VerifyResult
 
-_GUARD = {True: "pip and uv keep the locked versions", False: "none (--no-guard)", None: "none"}
 _COLOURS = {"pass": "green", "fail": "red", "skip": "yellow"}
 
 
@@ -179,20 +178,33 @@ def info_lines(result: Info) -> list[str]:
     """All about one environment."""
     item = result.environment
     toolkit = f"CUDA {item.toolkit.version} in {item.toolkit.path}" if item.toolkit else "none"
+    where = "conda prefix" if item.backend == "conda" else item.backend
     lines = [
         f"{item.name}  ({item.state if item.state != 'complete' else _verdict(item)})",
         *([f"  problem    {item.problem}"] if item.problem else []),
         f"  prefix     {item.prefix}",
-        f"  made from  {item.spec}, {item.created_at}, by {item.engine} in a {item.backend}",
+        f"  made from  {item.spec}, {item.created_at}, by {item.engine} in a {where}",
         f"  Python     {item.python}",
         f"  build      {f'CUDA {item.build_cuda}' if item.build_cuda else 'CPU'}",
         f"  toolkit    {toolkit}",
-        f"  guard      {_GUARD[item.guard]}",
+        f"  guard      {_guard(item)}",
         f"  snapshots  {', '.join(snapshot.id for snapshot in result.snapshots) or 'none'}",
         f"  packages   {len(result.packages)}",
     ]
-    lines += [f"    {p.name}=={p.version}" + (f"  from {p.source}" if p.source else "") for p in result.packages]
-    return lines
+    equals = {"pip": "==", "conda": "="}
+    return lines + [
+        f"    {p.name}{equals[p.installer]}{p.version}" + (f"  from {p.source}" if p.source else "")
+        for p in result.packages
+    ]
+
+
+def _guard(environment: Environment) -> str:
+    if not environment.guard:
+        return "none (--no-guard)" if environment.guard is False else "none"
+    if environment.installer == "conda":
+        return "pip and uv are kept out"
+    keeps = "pip and uv keep the locked versions"
+    return f"{keeps}, conda is kept out" if environment.backend == "conda" else keeps
 
 
 def remove_lines(result: RemoveResult) -> list[str]:

@@ -78,13 +78,13 @@ class Channels:
     Attributes:
         alias: where a plain name lies.
         custom: by name, the URL of the folder that the channel lies in.
-        multi: names that stand for several channels; the parts lend their credentials to other names.
+        defaults: the parts of ``defaults``; ``pkgs/main`` names the one whose URL ends so.
         migrated_aliases, migrated_custom: earlier places of both.
     """
 
     alias: str
     custom: Mapping[str, str] = field(default_factory=dict)
-    multi: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
     migrated_aliases: tuple[str, ...] = ()
     migrated_custom: Mapping[str, str] = field(default_factory=dict)
 
@@ -94,9 +94,16 @@ class Channels:
             return self._of_url(Path(name).expanduser().absolute().as_uri())
         return self._of_url(name) if is_url(name) else self._of_name(name.strip("/"))
 
+    def at_alias(self, name: str) -> Channel:
+        """The place of a plain name at the alias, whatever ``custom`` says."""
+        return _Place.of(self.alias).channel(name)
+
     def name_of(self, url: str) -> str:
         """The plain name of a channel that has one here or on the default host; else its URL."""
         location = _Place.of(url).location
+        part = "/".join(location.split("/")[-2:])
+        if _is_part(part) and self.resolve(part).url == self.resolve(url).url:
+            return part
         for name in sorted(self.custom, key=len, reverse=True):
             rest = _behind(location, f"{self._custom_place(name).location}/{name.strip('/')}")
             if rest is not None:
@@ -113,7 +120,10 @@ class Channels:
             if part in self.custom:
                 return self._custom_place(part).channel(name)
             part = part.rpartition("/")[0]
-        return _Place.of(self.alias).channel(name)
+        for url in self.defaults:
+            if _is_part(name) and is_url(url) and url.rstrip("/").endswith(f"/{name}"):
+                return self._of_url(url)
+        return self.at_alias(name)
 
     def _custom_place(self, name: str) -> _Place:
         url = self.custom[name]
@@ -150,6 +160,11 @@ class Channels:
         if _behind(asked.location, alias.location) is not None:
             return alias
         return _Place("", "", asked.location.partition("/")[0], "")
+
+
+def _is_part(name: str) -> bool:
+    """``pkgs/main``, ``pkgs/r``: what Anaconda's channels are called, on every mirror."""
+    return name.startswith("pkgs/") and name.count("/") == 1
 
 
 def _behind(location: str, start: str) -> str | None:

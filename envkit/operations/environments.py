@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import fs, paths
+from envkit.backends import conda
 from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
+from envkit.operations.moved import as_moved
 from envkit.operations.places import is_elsewhere, place_options
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
@@ -45,7 +47,12 @@ def all_environments() -> tuple[Environment, ...]:
             elif not entry.name.startswith("."):
                 names.add(entry.name)
     found = [_recorded(folder / name) for name in names - pending]  # 500 of them are no rarity: no look for journals
-    elsewhere = [prefix for prefix in (*links, *registered_prefixes()) if prefix.parent != folder]
+    known = (
+        *links,
+        *registered_prefixes(),
+        *conda.registered(),
+    )  # what conda has renamed or copied is in its list alone
+    elsewhere = [prefix for prefix in known if prefix.parent != folder]
     found += [read_environment(prefix) for prefix in (*(folder / name for name in pending), *_once(elsewhere))]
     return tuple(sorted((item for item in found if item is not None), key=lambda item: (item.name, str(item.prefix))))
 
@@ -85,25 +92,27 @@ def _recorded(prefix: Path) -> Environment | None:
         environment = parse_record(text, prefix)
     except InvalidFileError as error:
         return unreadable(prefix, "broken", f"{error.message} {error.hint or ''}".strip())
+    if environment.recorded_prefix != str(prefix) and not _is_same_folder(environment.recorded_prefix, prefix):
+        environment = as_moved(environment)
+        if environment.state == "broken":
+            return environment
     problem = _problem_of(environment)
-    if problem is None:
-        return environment
-    name = environment.name if environment.recorded_prefix == str(prefix) else prefix.name
-    return replace(environment, name=name, state="broken", problem=problem)
+    return environment if problem is None else replace(environment, state="broken", problem=problem)
+
+
+def _is_same_folder(one: str, two: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(two)
 
 
 def _problem_of(environment: Environment) -> str | None:
     """Why a recorded environment cannot be used, as far as a few looks at its folder tell."""
-    prefix, recorded = os.fspath(environment.prefix), environment.recorded_prefix
-    if recorded != prefix and os.path.realpath(recorded) != os.path.realpath(prefix):
-        return (
-            f"It was made at {recorded} and has been moved or copied, and its programs hold that path. "
-            "Move it back, or make it again here."
-        )
+    prefix = os.fspath(environment.prefix)
     if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
         return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
         return "Its own lock is gone, so that what belongs into it is not known."
+    if environment.backend == "conda" and not os.path.exists(os.path.join(prefix, "conda-meta/history")):  # noqa: PTH110,PTH118 - fast
+        return "conda takes it for no environment any more: conda-meta/history is gone."
     if os.path.lexists(os.path.join(prefix, ".envkit/add/plan.json")) and journal.read(environment.prefix) is None:  # noqa: PTH118 - fast
         return "An addition of packages to it was cut off, and cannot be undone."
     return None

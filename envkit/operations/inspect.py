@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.installers.installed import installed_packages
+from envkit.installers.conda_meta import installed_records
+from envkit.installers.installed import pip_packages
 from envkit.operations.environments import find_environment
 from envkit.operations.own_files import own_lock
 from envkit.operations.snapshot import list_snapshots
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InstalledPackage:
-    """A package in an environment; ``source`` is the index it was locked from, None for the default one."""
+    """A package in an environment.
+
+    Attributes:
+        name, version: of the package.
+        source: the channel of a conda package; the index that one of pip's was locked from, None for the default one.
+        installer: "pip" or "conda".
+    """
 
     name: str
     version: str
     source: str | None
+    installer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,10 @@ class Info:
         """The fields of ``envkit info --json`` (docs/json.md)."""
         return {
             "environment": self.environment.to_json(),
-            "packages": [{"name": item.name, "version": item.version, "source": item.source} for item in self.packages],
+            "packages": [
+                {"name": item.name, "version": item.version, "source": item.source, "installer": item.installer}
+                for item in self.packages
+            ],
             "snapshots": [item.to_json() for item in self.snapshots],
         }
 
@@ -52,6 +63,13 @@ def info(env: str) -> Info:
     if environment.state == "complete":
         lock = own_lock(environment)
         sources = {item.name: item.source for platform in lock.platforms.values() for item in platform.packages}
-    installed = installed_packages(environment.prefix)
-    packages = (InstalledPackage(name, version, sources.get(name)) for name, version in sorted(installed.items()))
-    return Info(environment, tuple(packages), list_snapshots(env))
+    of_conda = [
+        InstalledPackage(record.name, record.version, record.channel, "conda")
+        for record in installed_records(environment.prefix)
+    ]
+    of_pip = [
+        InstalledPackage(name, version, sources.get(name), "pip")
+        for name, version in sorted(pip_packages(environment.prefix).items())
+    ]
+    packages = (*of_conda, *of_pip) if environment.installer == "conda" else (*of_pip, *of_conda)
+    return Info(environment, packages, list_snapshots(env))

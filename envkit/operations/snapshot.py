@@ -165,10 +165,13 @@ def _snapshots(env: str) -> tuple[tuple[Snapshot, ...], bool]:
         name, own = (found := find_environment(env)).name, found.id
     except NotFoundError:
         name, own = prefix_from(env).name if is_path(env) else env, None
-    pattern = re.compile(re.escape(name) + r"-([0-9a-f]{8})")
+    pattern = re.compile(r"(.+)-([0-9a-f]{8})")
     others = {item.id for item in all_environments()} - {own}
     folders = [
-        folder for folder in _all_folders() if (made := pattern.fullmatch(folder.name)) and made[1] not in others
+        folder
+        for folder in _all_folders()
+        if (made := pattern.fullmatch(folder.name))
+        and (made[2] == own or (made[1] == name and made[2] not in others))  # its own, also by an earlier name
     ]
     return _read_all(folders), own is not None
 

@@ -69,3 +69,9 @@ def conda_error_hints(error: Exception) -> Iterable[Any]:
 def conda_post_solves() -> Iterable[Any]:
     """Keeps a second torch out of an environment that gets its packages by pip."""
     return _work("post_solves")
+
+
+@hookimpl
+def conda_pre_transaction_actions() -> Iterable[Any]:
+    """The same where conda does not solve."""
+    return _work("pre_transaction_actions")

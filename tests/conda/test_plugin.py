@@ -22,22 +22,22 @@ import yaml
 from envkit.model.environment import parse_record
 from envkit.model.lock import parse_lock
 from recipe.split_wheel import split
+from tests.conftest import Run
+from tests.integration.conftest import conda_channels, project  # noqa: F401 - fixtures
 from tests.support.channel import Channel
 from tests.support.channel_server import serve_channels
 from tests.support.conda_pythons import python_package, pythons
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
-CONDA = os.environ.get("ENVKIT_TEST_CONDA") or shutil.which("conda")
 
 pytestmark = [
-    pytest.mark.conda,
     pytest.mark.network,  # the wheel is built with hatchling
     pytest.mark.slow,
     pytest.mark.xdist_group("conda"),
-    pytest.mark.skipif(CONDA is None, reason="no conda on this machine (ENVKIT_TEST_CONDA or PATH)"),
     pytest.mark.skipif("3.11" not in pythons(), reason="no Python 3.11 to make a package of"),
 ]
 
@@ -90,31 +90,23 @@ def forge(shared_folder, tmp_path_factory) -> Channel:
 
 
 @dataclass
-class Ended:
-    """How a command ended."""
+class Plugged:
+    """conda as a program with the plugin, for a user of the test's own."""
 
-    code: int
-    out: str
-    err: str
-
-
-@dataclass
-class Conda:
-    """conda as a program, for a user of the test's own."""
-
+    program: Path
     folder: Path
     plugin: Path
     channel: Channel
     environ: dict[str, str] = field(default_factory=dict)
 
-    def __call__(self, *arguments: str | Path, code: int | None = 0, **variables: str) -> Ended:
+    def __call__(self, *arguments: str | Path, code: int | None = 0, **variables: str) -> Run:
         done = subprocess.run(
-            [str(CONDA), *map(str, arguments)],
+            [str(self.program), *map(str, arguments)],
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False, timeout=300,
             env=self.variables(**variables), cwd=self.folder,
         )  # fmt: skip
         assert code is None or done.returncode == code, done.stdout + done.stderr
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return Run(done.returncode, done.stdout, done.stderr)
 
     def variables(self, **more: str) -> dict[str, str]:
         own = {
@@ -153,9 +145,9 @@ def write_program(path: Path, script: str) -> Path:
 
 
 @pytest.fixture
-def conda(tmp_path, plugin, forge) -> Conda:
+def conda(conda_program, tmp_path, plugin, forge) -> Plugged:
     """With this checkout's envkit first on PATH."""
-    made = Conda(tmp_path / "conda user", plugin, forge)
+    made = Plugged(conda_program, tmp_path / "conda user", plugin, forge)
     made.envs.mkdir(parents=True)
     (made.folder / "condarc").write_text(f"channels: [{forge.url}]\n")
     made.stand_in(f'unset PYTHONPATH; exec "{sys.executable}" -m envkit "$@"')
@@ -203,7 +195,11 @@ def test_arguments_arrive_as_they_are_and_the_status_comes_back(conda):
 def test_a_signal_ends_envkit_in_its_own_way(conda, stopped_by):
     conda.stand_in('trap "echo cleaned; exit 130" INT TERM; echo ready; while :; do sleep 0.1; done')
     process = subprocess.Popen(
-        [str(CONDA), "envkit", "create"], stdout=subprocess.PIPE, text=True, env=conda.variables(), cwd=conda.folder
+        [str(conda.program), "envkit", "create"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=conda.variables(),
+        cwd=conda.folder,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -280,9 +276,14 @@ def test_a_hanging_envkit_is_stopped(conda, pip_environment, tmp_path):
     assert "`envkit doctor` gave no answer within 1 seconds and was stopped." in told
     sleeping = int((tmp_path / "sleeping").read_text())
     with pytest.raises(ProcessLookupError):
-        for _ in range(50):
-            os.kill(sleeping, 0)
-            time.sleep(0.1)
+        wait_for_end(sleeping)
+
+
+def wait_for_end(process: int) -> None:
+    """Raises when the process is gone."""
+    for _ in range(50):
+        os.kill(process, 0)
+        time.sleep(0.1)
 
 
 def test_doctor_tells_what_envkit_finds_and_mends_hooks(conda, pip_environment):
@@ -370,13 +371,14 @@ def test_a_lock_is_known_by_its_content(conda):
     assert "tool" in conda("list", "--name", "other").out
 
 
-def lock_file(conda: Conda, **changes: Any) -> Path:
+def lock_file(conda: Plugged, **changes: Any) -> Path:
     """A lock for linux-64 of demo and what it needs."""
     entries = [record | {"channel": conda.channel.url} for record in conda.channel.locked("demo", "python")]
     known = ("name", "version", "build", "channel", "subdir", "file", "sha256", "depends", "noarch", "size")
     entries = [{key: entry[key] for key in known if key in entry} for entry in entries]
     data = {
-        "schema": 1, "spec": "demo", "spec_sha256": None, "created_by": "a test", "installer": "conda", "python": "3.11",
+        "schema": 1, "spec": "demo", "spec_sha256": None, "created_by": "a test",
+        "installer": "conda", "python": "3.11",
         "platforms": {"linux-64": {"needs": {}, "packages": entries, "base": []}},
     }  # fmt: skip
     path = conda.folder / "demo.lock.yaml"
@@ -402,7 +404,7 @@ def test_a_channel_is_found_by_condas_own_configuration(conda):
     [
         pytest.param(
             {"installer": "pip"},
-            "is a lock for the installer pip: conda would run pip without the hashes in it.\nUse envkit: `envkit restore ",
+            "is a lock for the installer pip: conda would run pip without the hashes in it.\nUse envkit: `envkit rest",
             id="pip",
         ),
         pytest.param({"schema": 2}, "has schema 2, this plugin reads 1. Update conda-envkit.", id="newer"),
@@ -482,6 +484,11 @@ def test_a_second_torch_is_kept_out(conda, pip_environment):
     assert not list((pip_environment / "conda-meta").glob("*torch*"))
     told = json.loads(conda(*install, "--json", "pytorch", code=1).out)
     assert "second torch" in told["message"]
+    (package,) = (conda.channel.folder / "linux-64").glob("pytorch-*.conda")
+    (conda.folder / "explicit.txt").write_text(f"@EXPLICIT\n{package.as_uri()}\n")
+    for without_solver in ([package.as_uri()], [package], ["--file", "explicit.txt"]):
+        assert "pytorch would be a second torch" in conda(*install, *without_solver, code=1).err
+    assert not list((pip_environment / "conda-meta").glob("*torch*"))
     conda(*install, "tool")  # no torch: the user has overridden the guard
     assert "`conda --no-plugins install --solver classic --override-frozen ...`" in failed
     conda("--no-plugins", *install, "--solver", "classic", "pytorch")
@@ -516,17 +523,18 @@ def test_the_plugin_alone_imports_conda_and_the_standard_library(conda):
     """In a conda without click, PyYAML and the rest of envkit every hook is answered."""
     code = (
         "import sys; from conda.base.context import context; m = context.plugin_manager; "
-        "names = ('settings subcommands health_checks environment_exporters environment_specifiers post_solves').split(); "
-        "print([len([h for h in m.get_hook_results(n) if 'envkit' in h.name]) for n in names]); "
+        "names = 'settings subcommands health_checks environment_exporters environment_specifiers post_solves '"
+        "'pre_transaction_actions'; "
+        "print([len([h for h in m.get_hook_results(n) if 'envkit' in h.name]) for n in names.split()]); "
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('click', 'yaml', 'rich', 'packaging.pylock'))); "
         "print(sys.modules['envkit'].__file__)"
     )
-    python = subprocess.run(["sed", "-n", "1s/^#!//p", str(CONDA)], capture_output=True, text=True, check=True)
+    python = subprocess.run(["sed", "-n", "1s/^#!//p", str(conda.program)], capture_output=True, text=True, check=True)
     done = subprocess.run(
         [python.stdout.strip(), "-c", code],
         capture_output=True, text=True, env=conda.variables(), cwd=conda.folder, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines() == ["[1, 1, 1, 1, 1, 1]", "[]", "None"], done.stderr
+    assert done.stdout.splitlines() == ["[1, 1, 1, 1, 1, 1, 1]", "[]", "None"], done.stderr
 
 
 def test_the_plugin_and_all_of_envkit_together_register_once(conda):
@@ -545,3 +553,73 @@ def test_nothing_is_loaded_on_activation(conda, pip_environment):
     (broken / "envkit" / "plugins" / "conda.py").write_text("raise SystemExit('loaded')")
     conda.environ["PYTHONPATH"] = str(broken)
     assert str(pip_environment) in conda("shell.posix", "activate", pip_environment).out
+
+
+@pytest.fixture
+def real(conda, conda_channels) -> Plugged:  # noqa: F811 - the fixture
+    """With the channels pytorch and conda-forge, of which torch is a stub."""
+    (conda.folder / "condarc").write_text(f"channel_alias: {conda_channels.alias}\nchannels: [conda-forge]\n")
+    conda.environ["CONDA_OFFLINE"] = "false"
+    return conda
+
+
+def test_an_environment_of_conda_packages_from_end_to_end(real):
+    spec = real.folder / "mine.yaml"
+    content = {
+        "schema": 1, "name": "mine", "python": "3.11", "installer": "conda", "cuda": "cpu",
+        "packages": ["pytorch=1.12.1", "torchvision", "cpuonly"], "channels": ["pytorch", "conda-forge"],
+        "platforms": ["linux-64"],
+    }  # fmt: skip
+    spec.write_text(json.dumps(content))
+    made = json.loads(real("envkit", "create", spec, "--json").out)["environment"]
+    name, prefix = made["name"], real.envs / "torch112_cpu_py311"
+    assert made["prefix"] == str(prefix)
+    assert str(prefix) in real("env", "list").out
+    told = real("doctor", "--name", name, "envkit-environment").out
+    assert f"✅ envkit's environment {name} (installer conda): " in told
+
+    exported = real("export", "--name", name, "--format", "envkit-lock").out
+    assert exported == (prefix / ".envkit" / "lock.yaml").read_text()
+    (real.folder / "x.lock.yaml").write_text(exported)
+    real("env", "create", "--name", "copy", "--file", "x.lock.yaml")
+    assert real.explicit("copy") == real.explicit(name)
+    restored = json.loads(real("envkit", "restore", "x.lock.yaml", "--name", "other", "--json").out)
+    assert restored["environment"]["installer"] == "conda"
+    assert real.explicit("other") == real.explicit(name)
+
+    (prefix / "share" / "cpuonly" / "version.txt").write_text("changed\n")
+    told = real("doctor", "--name", name, "envkit-environment").out
+    assert f"❌ envkit's environment {name} (installer conda): 1 error" in told
+
+
+def test_an_environment_of_pip_packages_from_end_to_end(real, project):  # noqa: F811 - the fixture
+    source, default = project.source.folder, project.default.folder
+    make_wheel(source, "torch", "1.12.1+cu113", tags="cp311-cp311-linux_x86_64", requires=["numpy"])
+    make_wheel(default, "numpy", "1.21.5", tags="cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64")
+    for old in (*source.glob("*cp39*"), *default.glob("*cp39*")):
+        old.unlink()
+    project.write_lock(spec_sha256=None, python="3.11")
+    create = ("envkit", "restore", project.lock, "--backend", "conda", "--no-verify", "--trust-source", "127.0.0.1")
+    made = json.loads(real(*create, "--json").out)["environment"]
+    name, prefix = made["name"], Path(made["prefix"])
+    assert (made["installer"], made["backend"], prefix.parent) == ("pip", "conda", real.envs)
+    failed = real("install", "--yes", "--name", name, "pytorch", code=1).err
+    assert "EnvironmentIsFrozenError" in failed
+    assert f"(envkit_add) {name} belongs to envkit, and its packages come by pip alone: `envkit add {name} " in failed
+    failed = real("install", "--yes", "--override-frozen", "--name", name, "pytorch", code=1).err
+    assert f"pytorch would be a second torch in {name}." in failed
+    assert real("export", "--name", name, "--format", "envkit-lock").out == (prefix / ".envkit/lock.yaml").read_text()
+    shutil.copy(prefix / ".envkit" / "lock.yaml", real.folder / "own.lock.yaml")
+    refused = real("env", "create", "--name", "copy", "--file", "own.lock.yaml", code=1).err
+    assert "is a lock for the installer pip" in refused
+
+    assert (
+        f"✅ envkit's environment {name} (installer pip): " in real("doctor", "--name", name, "envkit-environment").out
+    )
+    (prefix / "etc" / "conda" / "activate.d" / "envkit-guard.sh").unlink()
+    told = real("doctor", "--fix", "--yes", "--name", name, "envkit-environment").out
+    assert f"❌ envkit's environment {name} (installer pip): 1 warning" in told
+    assert "envkit's hooks and guard were written again." in told
+    assert (
+        f"✅ envkit's environment {name} (installer pip): " in real("doctor", "--name", name, "envkit-environment").out
+    )

@@ -37,6 +37,7 @@ SDIST_TOP = {
     "lockfiles",
     "noxfile.py",
     "pyproject.toml",
+    "recipe",
     "scripts",
     "tests",
 }
@@ -56,6 +57,7 @@ PACKAGE_TOP = {
     "operations",
     "owner.py",
     "paths.py",
+    "plugins",
     "probes",
     "process.py",
     "py.typed",

@@ -181,6 +181,7 @@ def make_prefix(tmp_path: Path):
         prefix = (parent or tmp_path / "envs") / name
         (prefix / "bin").mkdir(parents=True)
         (prefix / "conda-meta").mkdir()
+        (prefix / "conda-meta" / "history").touch()
         if toolkit is not None:
             install_hooks(prefix, slot="CONDA", toolkit=toolkit, library_path=library_path)
         return prefix
@@ -276,8 +277,6 @@ class CondaReplay:
     def activate(self, prefix: Path, *, stack: bool = False) -> dict[str, str]:
         if self.active == prefix:
             return self._switch(prefix, prefix)
-        if len(self.history) > 1 and self.history[-2][0] == prefix:
-            return self.deactivate()  # conda: activating the previous environment steps back down
         old = self.active
         self.history.append((prefix, stack and old is not None))
         if old is None or stack:

@@ -51,8 +51,6 @@ class Expected:
             self._left(active)
             self._entered(active)
             return self.toolkits[active] is not None
-        if len(self.conda.history) > 1 and self.conda.history[-2][0] == prefix:
-            return self._down()
         stack = action == "stack"
         self.conda.activate(prefix, stack=stack)
         if active and not stack:

@@ -110,3 +110,20 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 def _lines(files: Mapping[str, Content]) -> bytes:
     return "".join(f"{name}\n" for name in sorted(files)).encode()
+
+
+def read_package(path: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files that a ``.conda`` package installs, and those of its ``info`` folder; symbolic links are left out."""
+    parts: dict[str, dict[str, bytes]] = {"pkg": {}, "info": {}}
+    with zipfile.ZipFile(path) as outer:
+        for member in outer.namelist():
+            if not member.endswith(".tar.zst"):
+                continue
+            with zstandard.ZstdDecompressor().stream_reader(outer.open(member)) as stream:
+                data = stream.read()
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                for entry in filter(tarfile.TarInfo.isfile, archive):
+                    content = archive.extractfile(entry)
+                    assert content is not None
+                    parts[member.split("-")[0]][entry.name] = content.read()
+    return parts["pkg"], parts["info"]

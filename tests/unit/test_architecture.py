@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_an_import_from_above_is_noticed(tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("layer", sorted(set().union(*LAYERS) - {"plugins"}))
+@pytest.mark.parametrize("layer", sorted(set().union(*LAYERS)))
 def test_layers_name_what_exists(layer):
     assert (PACKAGE / layer).is_dir() or (PACKAGE / f"{layer}.py").is_file()
 
@@ -123,6 +124,41 @@ def test_torch_is_imported_nowhere_but_in_the_environments():
     assert wrong == []
 
 
+def test_the_plugin_for_conda_stands_alone():
+    """It may live in an environment that has conda and nothing of envkit."""
+    plugin = [PACKAGE / "plugins" / "conda.py", *modules(PACKAGE / "plugins" / "conda_work")]
+    assert len(plugin) > 5
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in plugin
+        for line, name in imports_of(path)
+        if name.split(".")[0] not in {*sys.stdlib_module_names, "conda"}
+        and not name.startswith("envkit.plugins.conda_work")
+    ]
+    assert wrong == []
+
+
+def test_conda_loads_nothing_of_the_plugin_but_markers():
+    tree = ast.parse((PACKAGE / "plugins" / "conda.py").read_text(encoding="utf-8"))
+    loaded = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert loaded == [
+        "from __future__ import annotations",
+        "from typing import TYPE_CHECKING, Any",
+        "from conda.plugins import hookimpl",
+    ]
+
+
+def test_conda_is_imported_by_its_plugin_alone():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in modules()
+        if not path.is_relative_to(PACKAGE / "plugins")
+        for line, name in imports_of(path)
+        if name.split(".")[0] == "conda"
+    ]
+    assert wrong == []
+
+
 def starts_programs(tree: ast.Module) -> bool:
     starting = {
         "subprocess": {"run", "Popen", "call", "check_call", "check_output", "getoutput"},
@@ -145,6 +181,7 @@ def test_outside_programs_are_started_in_few_places():
     }
     assert starters == {
         "process.py",
+        "plugins/conda_work/command.py",  # stands alone, without process.py
         "operations/run.py",  # hands its standard streams and signals on to the child
         "probes/check_env.py",  # runs without envkit
         "probes/torch_runtime.py",  # reads the child's lines as they come, with a time limit for each layer

@@ -83,7 +83,7 @@ def solve(
     offline = offline or settings.offline
     request = {
         "call": "solve",
-        "channels": [{"name": name, "urls": network.urls(name)} for name in dict.fromkeys(channels)],
+        "channels": [network.described(name, settings) for name in dict.fromkeys(channels)],
         "specs": [[_placed(spec, channels, network), spec] for spec in specs],
         "constraints": [[_placed(spec, channels, network), spec] for spec in constraints],
         "locked": [_entry(record, network) for record in locked],

@@ -48,6 +48,7 @@ def ask(
     request |= {
         "paths": _paths(),
         "config": network.config,
+        "passwords": network.passwords,
         "retries": settings.retries,
         "idle_s": max(settings.read_timeout_s, settings.connect_timeout_s),
         "cache": str(cache_dir if cache_dir is not None else rattler_cache()),

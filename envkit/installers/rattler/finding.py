@@ -67,7 +67,7 @@ def find_records(
     named = {entry["channel"]: entry["channel_url"] for entry in asked}
     request = {
         "call": "find",
-        "channels": [{"name": name, "urls": [url]} for name, url in named.items()],
+        "channels": [{"name": name, "urls": {url: name}} for name, url in named.items()],
         "wanted": asked,
         "platform": platform,
         "offline": offline or settings.offline,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from envkit.errors import InvalidFileError
 from envkit.installers.channels import is_url
@@ -30,7 +30,8 @@ class Network:
 
     Attributes:
         channels: by name as the caller has it, the places.
-        config: TOML for py-rattler, with mirrors and credentials.
+        config: TOML for py-rattler, with mirrors and tokens.
+        passwords: user name and password by host.
         environment: changes to the worker's variables.
         notes: what the user should know.
         secrets: texts that must not be shown.
@@ -38,6 +39,7 @@ class Network:
 
     channels: Mapping[str, tuple[Channel, ...]]
     config: str
+    passwords: Mapping[str, tuple[str, str]]
     environment: Mapping[str, str | None]
     notes: tuple[str, ...]
     secrets: tuple[str, ...]
@@ -45,6 +47,16 @@ class Network:
     def urls(self, name: str) -> list[str]:
         """The URLs of a channel, without credentials."""
         return [channel.url for channel in self.channels[name]]
+
+    def described(self, name: str, settings: CondaSettings) -> dict[str, Any]:
+        """A channel for the worker: its URLs, and by each the name that its records get.
+
+        A record of ``defaults`` names the part that it comes from: the whole has several places.
+        """
+        urls = self.urls(name)
+        several = len(urls) > 1
+        resolver = settings.channels()
+        return {"name": name, "urls": {url: resolver.name_of(url) if several else name for url in urls}}
 
     def hide(self, text: str) -> str:
         """``text`` without anything secret."""
@@ -59,16 +71,19 @@ def plan_network(names: Iterable[str], settings: CondaSettings, platform: str) -
     Raises:
         InvalidFileError: ``.condarc`` forbids a channel, or asks for proxies that cannot be had.
     """
-    resolver = settings.channels()
     channels: dict[str, tuple[Channel, ...]] = {}
     for name in dict.fromkeys(names):
         settings.channel_urls(name, platform)  # is it allowed?
-        channels[name] = tuple(resolver.resolve(part) for part in settings.members(name, platform))
+        channels[name] = settings.places(name, platform)
     mirrors = _mirrors(channels, settings)
     places = [place for row in channels.values() for place in row]
     asked = [url for urls in mirrors.values() for url in urls] + [place.url for place in places]
     environment, notes = _environment(asked, settings)
-    return Network(channels, _toml(mirrors, settings), environment, notes, _secrets(places, mirrors, settings))
+    secrets = _secrets(places, mirrors, settings)
+    passwords = _passwords([*(place.access for place in places), *(url for row in mirrors.values() for url in row)])
+    plain = {url: [_without_user(other) for other in others] for url, others in mirrors.items()}
+    plain = {url: others for url, others in plain.items() if others != [url]}
+    return Network(channels, _toml(plain, settings), passwords, environment, notes, secrets)
 
 
 def _mirrors(channels: Mapping[str, tuple[Channel, ...]], settings: CondaSettings) -> dict[str, list[str]]:
@@ -86,6 +101,30 @@ def _mirrors(channels: Mapping[str, tuple[Channel, ...]], settings: CondaSetting
             addresses = list(dict.fromkeys([*own, *(others if len(places) == 1 else [])]))
             if addresses != [place.url]:
                 found[place.url] = addresses
+    return found
+
+
+def _without_user(url: str) -> str:
+    """py-rattler sends no user name and password that stand in a mirror's address (0.28.0), so they go another way."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _passwords(urls: Iterable[str]) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.hostname is None or parts.username is None:
+            continue
+        pair = (unquote(parts.username), unquote(parts.password or ""))
+        if found.setdefault(parts.hostname, pair) != pair:
+            raise InvalidFileError(
+                ".condarc",
+                f"the channels of this spec have different passwords for {parts.hostname}.",
+                why="py-rattler knows one for a host.",
+                hint="Use one that may read all of them.",
+            )
     return found
 
 
@@ -116,10 +155,9 @@ def _notes(urls: Sequence[str], settings: CondaSettings) -> tuple[str, ...]:
 
 
 def _bundle_of_requests() -> str | None:
-    """The certificates that conda's own library takes from the environment, where py-rattler's would not."""
-    if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
-        return None
-    return os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or None
+    """The certificates that conda's own library, requests, takes from the environment; py-rattler has other names."""
+    given = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
+    return next((path for path in given if path and os.path.exists(path)), None)  # noqa: PTH110
 
 
 def _proxies(urls: Sequence[str], settings: CondaSettings) -> dict[str, str | None]:

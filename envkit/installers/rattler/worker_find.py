@@ -69,7 +69,7 @@ async def _of_channel(
     places = {_place(entry) for entry in wanted}
     try:
         rows = await gateway.query(
-            [Channel(channel["urls"][0])],
+            [Channel(url) for url in channel["urls"]],
             sorted({entry["subdir"] for entry in wanted}),
             sorted({entry["name"] for entry in wanted}),
             recursive=False,
@@ -90,7 +90,7 @@ async def _from_file(entry: Mapping[str, Any], request: Mapping[str, Any]) -> di
     except Exception as error:
         raise KnownFailureError("install", said=f"failed to fetch {entry['file']}\n{error}") from error
     record.file_name, record.url = entry["file"], entry["url"]
-    found = entry_of(record, [{"name": entry["channel"], "urls": [entry["channel_url"]]}])
+    found = entry_of(record, [{"urls": {entry["channel_url"]: entry["channel"]}}])
     found |= {"subdir": entry["subdir"], "md5": _digest(path, "md5")}
     try:
         _check(entry, found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
+import json
 import os
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,7 +19,7 @@ from rattler.networking import Client
 from rattler.package import BuildString
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TICK_S = 0.5
 _LEAST_BYTES = 1024
@@ -37,7 +40,28 @@ class KnownFailureError(Exception):
 
 def make_client(request: Mapping[str, Any]) -> Client:
     """A client with the user's proxies, certificates, mirrors and credentials."""
-    return Client.from_config(Config.from_toml(request["config"]), max_retries=request["retries"])
+    with _passwords_known(request["passwords"]):
+        return Client.from_config(Config.from_toml(request["config"]), max_retries=request["retries"])
+
+
+@contextlib.contextmanager
+def _passwords_known(passwords: Mapping[str, Sequence[str]]) -> Iterator[None]:
+    """While the block runs ``RATTLER_AUTH_FILE`` has the passwords too; a client reads it when it is made."""
+    if not passwords:
+        yield
+        return
+    own = os.environ.get("RATTLER_AUTH_FILE")
+    known = json.loads(Path(own).read_text(encoding="utf-8")) if own else {}
+    known |= {host: {"BasicHTTP": {"username": user, "password": word}} for host, (user, word) in passwords.items()}
+    with tempfile.TemporaryDirectory(prefix="envkit-") as folder:  # for this user alone
+        path = Path(folder) / "credentials.json"
+        path.write_text(json.dumps(known), encoding="utf-8")
+        os.environ["RATTLER_AUTH_FILE"] = str(path)
+        yield
+    if own is None:
+        del os.environ["RATTLER_AUTH_FILE"]
+    else:
+        os.environ["RATTLER_AUTH_FILE"] = own
 
 
 def make_record(entry: Mapping[str, Any]) -> RepoDataRecord:

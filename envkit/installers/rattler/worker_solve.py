@@ -60,7 +60,12 @@ async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None
         records = await _solve(request, repodata, specs, constraints)
     except KnownFailureError as failure:
         return {"error": failure.facts}
-    return {"records": [entry_of(record, request["channels"]) for record in records]}
+    asked = {spec.name.normalized: said for spec, (_, said) in zip(specs, request["specs"], strict=True) if spec.name}
+    entries = [entry_of(record, request["channels"]) for record in records]
+    for entry in entries:
+        if entry["name"] in asked:
+            entry["requested"] = asked[entry["name"]]
+    return {"records": entries}
 
 
 async def _solve(
@@ -167,9 +172,8 @@ def entry_of(record: Any, channels: Sequence[Mapping[str, Any]]) -> dict[str, An
     """envkit's form of a record, with the channel as the caller named it."""
     fields = json.loads(record.to_json())
     url = record.url
-    channel = next(
-        (item["name"] for item in channels if any(url.startswith(f"{base}/") for base in item["urls"])), record.channel
-    )
+    places = ((base, name) for item in channels for base, name in item["urls"].items())
+    channel = next((name for base, name in places if url.startswith(f"{base}/")), record.channel)
     entry = {key: fields[key] for key in _KEPT if fields.get(key) not in (None, [], "")}
     entry.setdefault("depends", [])
     return {**entry, "channel": channel, "file": record.file_name}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conda import CondaError, __version__
 from conda.base.constants import OK_MARK, X_MARK
 from conda.base.context import context
+from conda.core.path_actions import Action
 from conda.exceptions import CondaValueError, EnvironmentIsFrozenError
 
 from envkit.plugins.conda_work.command import NOT_FOUND, NoEnvkitError, become, find_envkit
@@ -73,23 +74,44 @@ def hint_for(error: Exception) -> str | None:
 
 
 def veto(link: Iterable[Any]) -> None:
-    """Stop conda when it is about to put a second torch into an environment of envkit."""
-    text = _reason_against(link)
-    if text is not None:
-        raise CondaError(text)
+    """Stop conda when it has solved for a second torch in an environment of envkit."""
+    error = error_against(context.target_prefix, link)
+    if error is not None:
+        raise error
 
 
-def _reason_against(link: Iterable[Any]) -> str | None:
+class OneTorch(Action):
+    """The same veto, where conda does not solve: files and addresses of packages, explicit lists."""
+
+    def verify(self) -> Exception | None:
+        """The error that stops the transaction, before anything is written."""
+        error = error_against(str(self.target_prefix), self.link_precs or ())
+        self._verified = error is None
+        return error
+
+    def execute(self) -> None:
+        """Nothing."""
+
+    def reverse(self) -> None:
+        """Nothing."""
+
+    def cleanup(self) -> None:
+        """Nothing."""
+
+
+def error_against(prefix: str, link: Iterable[Any]) -> CondaError | None:
+    """Why conda must not put these records into a prefix; None when it may, or when that cannot be told."""
     try:
         from envkit.plugins.conda_work.rules import torch_veto  # noqa: PLC0415 - for this hook alone
 
-        managed = read_managed(context.target_prefix)
+        managed = read_managed(prefix)
         if managed is None:
             return None
-        return torch_veto(managed, managed.word(context.envs_dirs), [record.name for record in link])
+        text = torch_veto(managed, managed.word(context.envs_dirs), [record.name for record in link])
     except Exception:  # envkit's own failure must not stop conda
         logging.getLogger(__name__).debug("envkit's veto failed", exc_info=True)
         return None
+    return None if text is None else CondaError(text)
 
 
 def _find() -> str:

@@ -42,7 +42,7 @@ def find_envkit(setting: str, environment_folders: Iterable[str] = ()) -> str:
         NoEnvkitError: there is none, or the setting names something else.
     """
     if setting:
-        found = shutil.which(Path(setting).expanduser())
+        found = shutil.which(str(Path(setting).expanduser()))
         if found is None:
             raise NoEnvkitError(
                 f"conda's setting plugins.{SETTING} names {setting}, which is no program.\n"

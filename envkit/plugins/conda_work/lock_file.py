@@ -66,7 +66,7 @@ class CondaLock:
                 raise self._problem(number, f"its {key} is {value!r}")
             record[key] = str(value)
         stem = "-".join(record[key] for key in ("name", "version", "build"))
-        if entry.get("file") not in {stem + end for end in _ENDS}:
+        if entry.get("file") not in [stem + end for end in _ENDS]:
             raise self._problem(number, f"its file is {entry.get('file')!r} and not {stem}.conda")
         record["fn"] = str(entry["file"])
         record |= {key: int(entry[key]) for key in _COPIED if isinstance(entry.get(key), int)}

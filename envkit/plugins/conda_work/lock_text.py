@@ -97,14 +97,17 @@ def render_lock(name: str, created_by: str, platforms: Mapping[str, Sequence[Map
     for platform, records in platforms.items():
         _check(platform, records)
     everything = [record for records in platforms.values() for record in records]
-    python = next(record["version"] for record in everything if record["name"] == "python")
+    versions = {str(record["version"]) for record in everything if record["name"] == "python"}
+    pythons = sorted({".".join(version.split(".")[:2]) for version in versions})
+    if len(pythons) > 1:
+        raise NotExportableError(f"its platforms have different Pythons: {', '.join(pythons)}; a lock has one.")
     head = {
         "schema": 1,
         "spec": name,
         "spec_sha256": None,
         "created_by": created_by,
         "installer": "conda",
-        "python": ".".join(str(python).split(".")[:2]),
+        "python": pythons[0],
         "cuda": build_cuda(everything) or "cpu",
     }
     lines = [f"{key}: {_text(value)}" for key, value in head.items()]

@@ -45,7 +45,8 @@ def _check_file(path: str, entry: dict[str, Any], lock: str) -> None:
         raise LockProblemError(f"{lock}: {entry['name']} is not to be had: {error}") from error
     if found != entry["sha256"]:
         raise LockProblemError(
-            f"{lock}: {path} is another file than the lock's.\n  expected sha256 {entry['sha256']}\n  found    sha256 {found}"
+            f"{lock}: {path} is another file than the lock's.\n"
+            f"  expected sha256 {entry['sha256']}\n  found    sha256 {found}"
         )
 
 

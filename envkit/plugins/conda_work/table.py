@@ -73,6 +73,13 @@ def post_solves() -> Iterator[types.CondaPostSolve]:
     yield types.CondaPostSolve(name="envkit-one-torch", action=_veto)
 
 
+def pre_transaction_actions() -> Iterator[types.CondaPreTransactionAction]:
+    """The veto once more, for what conda installs without a solver."""
+    from envkit.plugins.conda_work.actions import OneTorch  # noqa: PLC0415 - only for a transaction
+
+    yield types.CondaPreTransactionAction(name="envkit-one-torch", action=OneTorch)
+
+
 def error_hints(error: Exception) -> Iterator[types.CondaErrorHint]:
     """For environments that are frozen because they are envkit's."""
     from envkit.plugins.conda_work.actions import hint_for  # noqa: PLC0415 - only when conda fails
