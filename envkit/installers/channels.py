@@ -94,6 +94,10 @@ class Channels:
             return self._of_url(Path(name).expanduser().absolute().as_uri())
         return self._of_url(name) if is_url(name) else self._of_name(name.strip("/"))
 
+    def at_alias(self, name: str) -> Channel:
+        """The place of a plain name at the alias, whatever ``custom`` says."""
+        return _Place.of(self.alias).channel(name)
+
     def name_of(self, url: str) -> str:
         """The plain name of a channel that has one here or on the default host; else its URL."""
         location = _Place.of(url).location
@@ -118,8 +122,8 @@ class Channels:
             part = part.rpartition("/")[0]
         for url in self.defaults:
             if _is_part(name) and is_url(url) and url.rstrip("/").endswith(f"/{name}"):
-                return _Place.of(url).channel("")
-        return _Place.of(self.alias).channel(name)
+                return self._of_url(url)
+        return self.at_alias(name)
 
     def _custom_place(self, name: str) -> _Place:
         url = self.custom[name]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
-from envkit.installers.channels import DEFAULT_ALIAS, Channels, is_url
+from envkit.installers.channels import DEFAULT_ALIAS, Channel, Channels, is_url
 from envkit.installers.condarc_files import (
     Setting,
     as_text,
@@ -105,18 +105,24 @@ class CondaSettings:
         """How names become URLs."""
         return Channels(
             alias=self.channel_alias,
-            custom={**_CUSTOM_CHANNELS, **self.custom_channels},
-            defaults=self.members("defaults", "win"),
+            custom=self.custom_channels or _CUSTOM_CHANNELS,
+            defaults=self._defaults("win"),
             migrated_aliases=self.migrated_channel_aliases,
             migrated_custom=self.migrated_custom_channels,
         )
 
-    def members(self, name: str, platform: str = "") -> tuple[str, ...]:
-        """What a channel's name stands for: itself, or the parts of ``defaults`` and of other multichannels."""
-        if name in self.custom_multichannels:
-            return self.custom_multichannels[name]
-        if name != "defaults":
-            return (name,)
+    def places(self, name: str, platform: str = "") -> tuple[Channel, ...]:
+        """Where a channel lies: the parts of ``defaults`` and of other multichannels, one place of any other.
+
+        The parts are named by URL, or lie at the alias, whatever ``custom_channels`` says.
+        """
+        resolver = self.channels()
+        parts = self.custom_multichannels.get(name) or (self._defaults(platform) if name == "defaults" else None)
+        if parts is None:
+            return (resolver.resolve(name),)
+        return tuple(resolver.resolve(part) if is_url(part) else resolver.at_alias(part) for part in parts)
+
+    def _defaults(self, platform: str) -> tuple[str, ...]:
         msys = ("https://repo.anaconda.com/pkgs/msys2",) if (platform or sys.platform).startswith("win") else ()
         return self.default_channels or (*DEFAULT_CHANNELS, *msys)
 
@@ -126,15 +132,13 @@ class CondaSettings:
         Raises:
             InvalidFileError: ``.condarc`` forbids the channel.
         """
-        resolver = self.channels()
-        urls = tuple(resolver.resolve(member).url for member in self.members(name, platform))
+        urls = tuple(place.url for place in self.places(name, platform))
         self._check_allowed(name, urls)
         return urls
 
     def _check_allowed(self, name: str, urls: tuple[str, ...]) -> None:
-        resolver = self.channels()
         for key, forbids in (("denylist_channels", True), ("allowlist_channels", False)):
-            listed = {resolver.resolve(part).url for entry in getattr(self, key) for part in self.members(entry)}
+            listed = {place.url for entry in getattr(self, key) for place in self.places(entry)}
             if listed and any((url in listed) is forbids for url in urls):
                 raise InvalidFileError(
                     self.sources.get(key, ".condarc"),

@@ -224,7 +224,12 @@ def _merge_mappings(row: Sequence[Setting]) -> dict[str, Any]:
     final: dict[str, Any] = {}
     for setting in row:
         values = setting.value if isinstance(setting.value, dict) else {}
-        merged |= values
+        for key, value in values.items():
+            earlier = merged.get(key)
+            if isinstance(value, list) and isinstance(earlier, list):
+                merged[key] = _unique([*value, *earlier])
+            else:
+                merged[key] = value
         marked = {key: value for key, value in values.items() if (setting.marks or {}).get(key) == "final"}
         final = {**marked, **final}
     return merged | final

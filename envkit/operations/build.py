@@ -173,6 +173,7 @@ def _install_by_rattler(plan: Plan, progress: Progress) -> None:
         timeout_s=INSTALL_TIMEOUT_S,
         progress=progress,
         folders=[plan.options.wheelhouse] if plan.options.wheelhouse is not None else [],
+        full_check=plan.options.replace,
     )
     if report.unlinked_scripts:
         progress.note(

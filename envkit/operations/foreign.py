@@ -213,12 +213,13 @@ def _completed(record: CondaRecord, found: CondaRecord | None) -> CondaRecord:
     Raises:
         DownloadError: the channel has another file by that name than the list says.
     """
-    if found is None or (record.sha256 and found.sha256 != record.sha256):
-        return record  # the installer tells, when it has the file itself
-    if not record.sha256 and record.md5 is not None and found.md5 != record.md5:
-        raise DownloadError(
-            f"{record.file} of {record.channel} is another file than the list says.",
-            why=f"Its MD5 sum is {found.md5}, the list says {record.md5}.",
-            hint="Make the list again, or take the file out of it.",
-        )
+    if found is None:
+        return record
+    for kind, stated, there in (("sha256", record.sha256, found.sha256), ("MD5 sum", record.md5, found.md5)):
+        if stated and there and stated != there:
+            raise DownloadError(
+                f"{record.file} of {record.channel} is another file than the list says.",
+                why=f"Its {kind} is {there} in the channel, {stated} in the list.",
+                hint="Make the list again, or take the package out of it.",
+            )
     return replace(found, channel=record.channel, requested=record.requested)

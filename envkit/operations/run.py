@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
+from envkit.activation.conda_switch import conda_switch, shell_text
 from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.installers.guard import constraint_entry, constraints_of
 from envkit.model.environment import scripts_of
 from envkit.operations.environments import usable_environment
+from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,9 +71,12 @@ def run_command(env: str, command: Sequence[str], progress: Progress) -> int:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
     if not command:
         raise RunError("There is no command to run.", hint=f"Write it behind two dashes: `envkit run {env} -- CMD`.")
-    _check_command(environment, command[0])
     if os.name == "nt":
+        _check_command(environment, command[0], os.environ.get("PATH", ""))
         return _wait(list(command), _activated_on_windows(environment))
+    if environment.backend == "conda":
+        return _run_in_conda_prefix(environment, command)
+    _check_command(environment, command[0], os.environ.get("PATH", ""))
     activate = scripts_of(environment.prefix) / "activate"
     if not activate.is_file():
         hint = f"Make the environment again: `envkit restore {env} --replace`."
@@ -79,10 +84,17 @@ def run_command(env: str, command: Sequence[str], progress: Progress) -> int:
     return _wait(["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt())
 
 
-def _check_command(environment: Environment, program: str) -> None:
-    path = os.pathsep.join(
-        [str(scripts_of(environment.prefix)), *_toolkit_bin(environment), os.environ.get("PATH", "")]
-    )
+def _run_in_conda_prefix(environment: Environment, command: Sequence[str]) -> int:
+    """As ``conda run``, which takes bash where it can: the hooks of some packages are not for other shells."""
+    switch = conda_switch(environment.prefix, os.environ)
+    _check_command(environment, command[0], switch.variables["PATH"])
+    exported = [f"{name}={value}" for name, value in switch.variables.items()]
+    steps = [*map(str, switch.leave), "--", *exported, "--", *map(str, switch.enter), "--"]
+    return _wait([shutil.which("bash") or "/bin/sh", str(hooks_dir("run") / "conda.sh"), *steps, *command], os.environ)
+
+
+def _check_command(environment: Environment, program: str, path: str) -> None:
+    path = os.pathsep.join([str(scripts_of(environment.prefix)), *_toolkit_bin(environment), path])
     if shutil.which(program, path=path) is not None:
         return
     there = shutil.which(program, mode=os.F_OK, path=path)
@@ -163,9 +175,9 @@ def run_shell(env: str, progress: Progress) -> int:
 
 def _interactive(shell: str, environment: Environment, folder: Path) -> tuple[list[str], dict[str, str]]:
     """The command and variables that start a shell which first reads the user's own files, then activates."""
-    scripts = scripts_of(environment.prefix)
-    source = f". {shlex.quote(str(scripts / 'activate'))}\n"
     kind = Path(shell).name
+    activate = _activation_script(environment, "fish" if kind == "fish" else "sh", folder)
+    source = f". {shlex.quote(str(activate))}\n"
     if kind == "bash":
         rc = folder / "bashrc"
         rc.write_text(f"[ -f ~/.bashrc ] && . ~/.bashrc\n{source}", encoding="utf-8")
@@ -180,8 +192,17 @@ def _interactive(shell: str, environment: Environment, folder: Path) -> tuple[li
         return [shell, "-i"], {"ZDOTDIR": str(folder)}
     if kind == "fish":
         return [shell, "--init-command", 'source "$ENVKIT_ACTIVATE"; set -e ENVKIT_ACTIVATE'], {
-            "ENVKIT_ACTIVATE": str(scripts / "activate.fish")
+            "ENVKIT_ACTIVATE": str(activate)
         }
     rc = folder / "shrc"
     rc.write_text(source, encoding="utf-8")
     return [shell, "-i"], {"ENV": str(rc)}
+
+
+def _activation_script(environment: Environment, extension: str, folder: Path) -> Path:
+    """What an interactive shell sources; a conda prefix has no script of its own, so one is made in ``folder``."""
+    if environment.backend != "conda":
+        return scripts_of(environment.prefix) / ("activate" if extension == "sh" else f"activate.{extension}")
+    script = folder / f"activate.{extension}"
+    script.write_bytes(shell_text(environment.prefix, extension))
+    return script

@@ -321,3 +321,19 @@ def test_python_of_a_conda_prefix_is_a_package(envkit, project, conda):
         done = envkit("create", project.spec, "--backend", "conda", "--python", asked, "--no-verify", "--json")
         assert done.code == 3
         assert said in done.json["error"]["message"]
+
+
+def test_a_changed_file_is_mended_past_the_cache(envkit, conda):
+    """Environment and package cache share files by hard links: a byte changed in one is changed in both."""
+    assert envkit("create", conda.spec(), "--no-verify").code == 0
+    changed = conda.envs / CPU / "lib" / "python3.11" / "site-packages" / "torchvision" / "__init__.py"
+    right = changed.read_bytes()
+    with changed.open("r+b") as file:  # in place, as a debugging user does
+        file.write(b"#" if right[:1] != b"#" else b" ")
+    told = envkit("doctor", CPU)
+    assert told.code == 6
+    assert "torchvision/__init__.py of torchvision (changed)" in told.out
+    done = envkit("restore", CPU, "--replace", "--no-verify")
+    assert done.code == 0, done.err
+    assert changed.read_bytes() == right
+    assert envkit("doctor", CPU).code == 0

@@ -21,7 +21,7 @@ from tests.support.channel import Channel
 from tests.support.channel_server import serve_channels
 
 PLATFORM = "linux-64"
-TOKEN = "tk-1234-secret"
+TOKEN = "tk-1234-secret"  # noqa: S105 - of a test
 
 
 class Notes(Silent):

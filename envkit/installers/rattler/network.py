@@ -71,11 +71,10 @@ def plan_network(names: Iterable[str], settings: CondaSettings, platform: str) -
     Raises:
         InvalidFileError: ``.condarc`` forbids a channel, or asks for proxies that cannot be had.
     """
-    resolver = settings.channels()
     channels: dict[str, tuple[Channel, ...]] = {}
     for name in dict.fromkeys(names):
         settings.channel_urls(name, platform)  # is it allowed?
-        channels[name] = tuple(resolver.resolve(part) for part in settings.members(name, platform))
+        channels[name] = settings.places(name, platform)
     mirrors = _mirrors(channels, settings)
     places = [place for row in channels.values() for place in row]
     asked = [url for urls in mirrors.values() for url in urls] + [place.url for place in places]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from envkit.model.conda_record import CondaRecord
 
+_GENERAL = {"conda-forge", "defaults", "main", "anaconda"}
+"""Channels of packages of all kinds, by the last part of their names or addresses."""
+
 
 def environment_text(name: str, channels: Sequence[str], dependencies: Sequence[str], pip: Sequence[str]) -> str:
     """The file's text.
@@ -37,13 +40,17 @@ def exact_specs(records: Iterable[CondaRecord]) -> list[str]:
 
 
 def channels_of(records: Iterable[CondaRecord]) -> list[str]:
-    """The channels of packages, those with few first.
+    """The channels of packages: those for certain things first, and of these the ones with few packages.
 
     A record does not tell in which order the channels were asked. With strict priority the first one that has a package
-    of a name gives it, and the channel with few packages (``pytorch``) is the one that was put before ``conda-forge``.
+    of a name gives it, so a channel such as ``pytorch`` was before ``conda-forge``, which has nearly everything.
     """
     counts = Counter(record.channel for record in records)
-    return sorted(counts, key=lambda channel: (counts[channel], channel))
+    return sorted(counts, key=lambda channel: (_is_general(channel), counts[channel], channel))
+
+
+def _is_general(channel: str) -> bool:
+    return channel.rpartition("/")[2] in _GENERAL
 
 
 def pip_lines(versions: Mapping[str, str], sources: Mapping[str, str]) -> list[str]:
