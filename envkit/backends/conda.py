@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 from envkit import fs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-HISTORY = "conda-meta/history"
-"""What makes a folder a conda environment (CEP 32)."""
 _PROGRAMS = ("conda", "mamba", "micromamba")
 _VARIABLES = ("CONDA_EXE", "MAMBA_EXE")
 _USUAL = ("miniforge3", "mambaforge", "miniconda3", "anaconda3")
@@ -44,52 +42,36 @@ class CondaProgram:
         return self.path.stem
 
 
-def find_conda() -> CondaProgram | None:
+def find_conda(environ: Mapping[str, str] | None = None) -> CondaProgram | None:
     """The conda of this machine: by conda's own variables, PATH, then the folders that its installers propose."""
-    for candidate in _candidates():
+    environ = os.environ if environ is None else environ
+    for candidate in _candidates(environ):
         if candidate.is_file() and os.access(candidate, os.X_OK):
-            return CondaProgram(candidate, _root_of(candidate))
+            return CondaProgram(candidate, _root_of(candidate, environ))
     return None
 
 
-def _candidates() -> Iterator[Path]:
+def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     for variable in _VARIABLES:
-        if os.environ.get(variable):
-            yield Path(os.environ[variable])
+        if environ.get(variable):
+            yield Path(environ[variable])
     for name in _PROGRAMS:
-        found = shutil.which(name)
+        found = shutil.which(name, path=environ.get("PATH", ""))
         if found:
             yield Path(found)
-    for parent in (Path.home(), Path("/opt")):
+    home = environ.get("USERPROFILE" if os.name == "nt" else "HOME")
+    for parent in (*([Path(home)] if home else []), Path("/opt")):
         for folder in _USUAL:
             yield parent / folder / _SCRIPTS / f"conda{_EXE}"
     yield Path("/opt/conda/bin/conda")
 
 
-def _root_of(program: Path) -> Path | None:
+def _root_of(program: Path, environ: Mapping[str, str]) -> Path | None:
     """The root prefix: of conda and mamba the prefix that they are in, of micromamba what its variable says."""
-    if os.environ.get("MAMBA_ROOT_PREFIX") and program.stem != "conda":
-        return Path(os.environ["MAMBA_ROOT_PREFIX"])
+    if environ.get("MAMBA_ROOT_PREFIX") and program.stem != "conda":
+        return Path(environ["MAMBA_ROOT_PREFIX"])
     folder = Path(os.path.realpath(program)).parent.parent
     return folder if (folder / "conda-meta").is_dir() else None
-
-
-def envs_dirs(configured: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders in which conda looks for environments by name, the first writable one taking new ones.
-
-    Source: conda/base/context.py, ``mockable_context_envs_dirs``, at commit 0f64223f.
-
-    Args:
-        configured: ``envs_dirs`` of ``.condarc``, CONDA_ENVS_PATH.
-    """
-    program = find_conda()
-    own = Path.home() / ".conda" / "envs"
-    fixed = [own]
-    if program is not None and program.root is not None:
-        of_root = program.root / "envs"
-        is_writable = os.access(of_root if of_root.is_dir() else program.root, os.W_OK)
-        fixed = [of_root, own] if is_writable else [own, of_root]
-    return tuple(dict.fromkeys([*configured, *fixed]))
 
 
 def prefix_for(name: str, folders: Sequence[Path]) -> Path:
@@ -97,8 +79,8 @@ def prefix_for(name: str, folders: Sequence[Path]) -> Path:
 
     Args:
         name: of the environment.
-        folders: from ``envs_dirs``; the first that can be written takes new ones. Where none can, the first of all, so
-            that the error is about the folder that the user has configured.
+        folders: ``envs_dirs`` of conda's settings; the first that can be written takes new ones. Where none can, the
+            first of all, so that the error is about the folder that the user has configured.
     """
     there = [folder / name for folder in folders if os.path.lexists(folder / name)]
     writable = [folder / name for folder in folders if _takes_new(folder)]
@@ -110,11 +92,6 @@ def _takes_new(folder: Path) -> bool:
     while not folder.exists():
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK)
-
-
-def is_conda_prefix(prefix: Path) -> bool:
-    """Whether a folder is a conda environment, as conda itself judges."""
-    return (prefix / HISTORY).is_file()
 
 
 def register(prefix: Path) -> None:

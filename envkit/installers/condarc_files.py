@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envkit.backends.conda import find_conda
 from envkit.errors import InvalidFileError
 from envkit.model.yamltext import RawNumber, YamlDocument, parse_yaml
 
@@ -65,11 +65,8 @@ def find_root(environ: Mapping[str, str]) -> Path | None:
     for name in ("CONDA_ROOT", "_CONDA_ROOT", "MAMBA_ROOT_PREFIX"):
         if environ.get(name):
             return Path(environ[name])
-    program = environ.get("CONDA_EXE") or shutil.which("conda", path=environ.get("PATH", ""))
-    if not program:
-        return None
-    root = Path(program).resolve().parent.parent  # bin/conda, condabin/conda, Scripts/conda.exe
-    return root if (root / "conda-meta").is_dir() else None
+    program = find_conda(environ)
+    return None if program is None else program.root
 
 
 def config_files(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Path, ...]:

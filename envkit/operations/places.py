@@ -7,9 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit import paths
-from envkit.backends.conda import envs_dirs
 from envkit.errors import EnvkitError
-from envkit.installers.condarc import read_conda_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +19,9 @@ def conda_envs_dirs() -> tuple[Path, ...]:
     Raises:
         InvalidFileError: ``.condarc`` is broken.
     """
-    return envs_dirs(read_conda_settings().envs_dirs)
+    from envkit.installers.condarc import read_conda_settings  # noqa: PLC0415 - `envkit list` does not need it
+
+    return read_conda_settings().envs_dirs
 
 
 def is_elsewhere(prefix: Path) -> bool:
