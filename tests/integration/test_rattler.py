@@ -7,8 +7,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 import trustme
 
 import envkit
-from envkit.errors import DownloadError, EnvkitError, ExitCode, UnsatisfiableError, UsageError
+from envkit.errors import DownloadError, EnvkitError, ExitCode, ProgramError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import CondaSettings
 from envkit.installers.rattler import calls
 from envkit.model.conda_record import CondaRecord
@@ -711,3 +713,34 @@ def test_a_killed_envkit_leaves_no_worker(server, folder, tmp_path):
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_worker_that_dies_is_told(server, folder, tmp_path):
+    server.hang("big-1.0-0.tar.bz2")
+    records = Channel(folder / "main").locked("big")
+
+    def kill():
+        deadline = time.monotonic() + 20
+        while not server.asked_for("big-1.0-0.tar.bz2") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        own = Path(f"/proc/{os.getpid()}/task")
+        children = {pid for task in own.iterdir() for pid in (task / "children").read_text().split()}
+        for pid in children:
+            if b"worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ProgramError, match=r"py-rattler did not finish: .* signal 9"):
+        install(records, tmp_path / "prefix", settings_for(server))
+    killer.join()
+
+
+def test_a_call_that_takes_too_long_is_ended(server):
+    server.hang("main/noarch/repodata_shards.msgpack.zst")
+    with pytest.raises(ProgramError, match="did not end within 2 s") as caught:
+        calls.solve(
+            ["main"], ["base"], platform=PLATFORM, virtual_packages=[], settings=settings_for(server), offline=False,
+            timeout_s=2, progress=Silent(),
+        )  # fmt: skip
+    assert caught.value.exit_code is ExitCode.EXTERNAL
