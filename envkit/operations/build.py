@@ -6,6 +6,7 @@ import contextlib
 import errno
 import secrets
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit import __version__, fs
@@ -15,6 +16,7 @@ from envkit.backends.venv import make_venv
 from envkit.errors import EnvkitError, StorageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler import calls as rattler
+from envkit.model.additions import NOTHING_ADDED
 from envkit.model.environment import Environment, python_of
 from envkit.operations import clock, environments, journal, mend, recovery
 from envkit.operations.conda_base import INSTALL_TIMEOUT_S
@@ -204,7 +206,8 @@ def _record_of(plan: Plan, toolkit: Toolkit | None) -> Environment:
 
 def _check_installed(plan: Plan) -> None:
     """Nothing but what the lock holds is there, and all of it."""
-    told = drift_text(plan.prefix, plan.lock, plan.platform, with_added=True)
+    lock = replace(plan.lock, additions=NOTHING_ADDED)  # projects of the user's own come later
+    told = drift_text(plan.prefix, lock, plan.platform, with_added=True)
     if told is not None:
         raise EnvkitError(
             f"The installer did not install what the lock says: {told}.",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.environment import Environment
+    from envkit.model.lock import Lock
     from envkit.model.progress import Progress
 
 _SHOWN = 20
@@ -162,17 +163,23 @@ def _tell_what_no_snapshot_holds(environment: Environment, progress: Progress) -
         newest = next(iter(list_snapshots(str(environment.prefix))), None)
         if newest is None:
             return
-        kept = read_lock(newest.path / "lock.yaml", str(newest.path / "lock.yaml")).platforms[platform].packages
-        mine = lock.platforms[platform].packages
+        kept = _names(read_lock(newest.path / "lock.yaml", str(newest.path / "lock.yaml")), platform)
+        mine = _names(lock, platform)
     except (EnvkitError, KeyError):  # broken: there is no more to tell
         return
-    lost = sorted({item.name for item in mine} - {item.name for item in kept})
+    lost = sorted(mine - kept)
     lost += [f"{item.name} (-e {item.path})" for item in lock.additions.editables]
     if lost:
         progress.note(
             f"not in its newest snapshot, so that `envkit restore` will not bring it back: {', '.join(lost)}. "
             f"`envkit verify {word_for(environment)}` takes a new one; projects are added again with `envkit add`"
         )
+
+
+def _names(lock: Lock, platform: str) -> set[str]:
+    """The packages that a lock's own installer has put into the environment."""
+    locked = lock.platforms[platform]
+    return {item.name for item in (locked.packages if lock.installer == "pip" else locked.base)}
 
 
 def tell_users(prefix: Path, progress: Progress) -> bool:

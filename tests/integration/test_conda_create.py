@@ -337,3 +337,16 @@ def test_a_changed_file_is_mended_past_the_cache(envkit, conda):
     assert done.code == 0, done.err
     assert changed.read_bytes() == right
     assert envkit("doctor", CPU).code == 0
+
+
+def test_a_prefix_with_its_own_nvcc_is_its_own_toolkit(envkit, conda):
+    channels = ["pytorch", "nvidia/label/cuda-11.3.0", "conda-forge"]
+    spec = conda.cuda_spec(packages=["pytorch=1.12.1", "cuda-nvcc"], channels=channels)
+    done = envkit("create", spec, "--no-verify", "--json")
+    assert done.code == 0, done.err
+    prefix = conda.envs / CUDA
+    assert done.json["environment"]["toolkit"]["path"] == str(prefix)
+    assert done.json["environment"]["toolkit"]["release"] == "11.3"
+    inside = envkit("run", CUDA, "--", "printenv", "CUDA_HOME")
+    assert inside.out == f"{prefix}\n", inside.err
+    assert "release 11.3" in envkit("run", CUDA, "--", "nvcc").out
