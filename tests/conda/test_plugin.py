@@ -512,16 +512,6 @@ def test_a_damaged_record_stops_nothing(conda, pip_environment, record):
     conda("doctor", "--name", pip_environment.name, "envkit-environment")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_an_unreadable_record_stops_nothing(conda, pip_environment):
-    (pip_environment / ".envkit").chmod(0)
-    try:
-        assert conda("install", "--yes", "--name", pip_environment.name, "tool", code=1).err
-        conda("list", "--name", pip_environment.name)
-    finally:
-        (pip_environment / ".envkit").chmod(0o755)
-
-
 def test_the_plugin_alone_imports_conda_and_the_standard_library(conda):
     """In a conda without click, PyYAML and the rest of envkit every hook is answered."""
     code = (
