@@ -24,8 +24,8 @@ records = env.conda_repodata_records_for_platform(platform) or []
 print(json.dumps({
     "platforms": [item.name for item in lock.platforms()],
     "channels": [str(channel) for channel in env.channels()],
-    "conda": sorted([r.url, r.sha256.hex(), r.md5.hex(), r.name.normalized, str(r.version), str(r.build), r.build_number,
-                     r.subdir, r.size, list(r.depends), list(r.constrains)] for r in records),
+    "conda": sorted([r.url, r.sha256.hex(), r.md5.hex(), r.name.normalized, str(r.version), str(r.build),
+                     r.build_number, r.subdir, r.size, list(r.depends), list(r.constrains)] for r in records),
     "pypi": sorted([p.name, str(p.version), str(p.location), p.hashes.sha256.hex()]
                    for p in env.pypi_packages_for_platform(platform) or []),
 }))
