@@ -23,7 +23,10 @@ SIZES = (
     ("framework", 5, 600, 0, 0),  # as sympy, networkx, setuptools, pip
     ("module", 24, 25, 0, 0),
 )
-"""Kind of package, how many, small files of each, libraries of each, bytes of a library."""
+"""Kind of package, how many, small files of each, libraries of each, bytes of a library.
+
+Packages that are not noarch bring compiled modules, as conda-build makes them.
+"""
 NOARCH = ("framework", "module")
 
 
@@ -52,7 +55,10 @@ def _add(channel: Channel, name: str, small: int, large: int, size: int) -> None
     files: dict[str, Content] = {f"{site}/{module}/__init__.py": f'__version__ = "1.{chance.randrange(20)}"\n'}
     for number in range(small):
         text = f"def function_{number}(value):\n    return value + {chance.random()}\n\n" * chance.randint(1, 40)
-        files[f"{site}/{module}/part{number % 20:02}/m{number:04}.py"] = text
+        part = f"{site}/{module}/part{number % 20:02}"
+        files[f"{part}/m{number:04}.py"] = text
+        if not pure and number % 2:  # each second file is no module
+            files[f"{part}/__pycache__/m{number:04}.cpython-311.pyc"] = chance.randbytes(len(text) // 2)
     for number in range(large):
         files |= _library(chance, f"lib{module}{number}", size)
     if not pure:

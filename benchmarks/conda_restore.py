@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -69,17 +70,18 @@ class Bench:
         command = [str(self.conda), "create", "--yes", "--quiet", "--offline", "--prefix", self.prefix]
         self.run(*command, "--file", self.folder / "explicit.txt")
 
-    def seconds(self, action: Callable[[], None]) -> float:
-        since = time.perf_counter()
+    def seconds(self, action: Callable[[], None]) -> tuple[float, float]:
+        """Wall time, and processor time of all processes."""
+        before, since = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         action()
-        spent = time.perf_counter() - since
+        wall, after = time.perf_counter() - since, resource.getrusage(resource.RUSAGE_CHILDREN)
         shutil.rmtree(self.prefix)
-        return spent
+        return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    def interleaved(self, actions: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    def interleaved(self, actions: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[tuple[float, float]]]:
         """Times of actions that are done in turn, each first in some rounds; one round before that warms the caches."""
         names = list(actions)
-        times: dict[str, list[float]] = {name: [] for name in names}
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
         for number in range(rounds + 1):
             start = number % len(names)
             for name in names[start:] + names[:start]:
@@ -136,12 +138,15 @@ def measure(bench: Bench, channel: Channel, rounds: int) -> None:
     size = sum(record["size"] for record in channel.locked())
     print(f"{len(channel.locked())} packages of {size / 1e6:.0f} MB, {rounds} rounds, caches warm")
     times = bench.interleaved(actions, rounds)
-    middle = {name: statistics.median(found) for name, found in times.items()}
-    for name, found in times.items():
-        print(f"  {name:<10}{middle[name]:>8.2f}s  ({min(found):.2f} to {max(found):.2f})")
+    walls = {name: [wall for wall, _ in found] for name, found in times.items()}
+    middle = {name: [statistics.median(kind) for kind in zip(*found, strict=True)] for name, found in times.items()}
+    print(f"  {'':<10}{'wall':>8}{'processor':>12}")
+    for name, (wall, processor) in middle.items():
+        print(f"  {name:<10}{wall:>7.2f}s{processor:>11.2f}s  (wall {min(walls[name]):.2f} to {max(walls[name]):.2f})")
     for name in list(actions)[1:]:
-        ratio = middle["envkit"] / middle[name]
-        print(f"  envkit restore --no-verify / {TOLD[name]:<22}{ratio:>6.2f}  goal: at most {GOALS[name]:.2f}")
+        ratios = [ours / others for ours, others in zip(middle["envkit"], middle[name], strict=True)]
+        print(f"  envkit restore --no-verify / {TOLD[name]:<20}{ratios[0]:>5.2f}  processor {ratios[1]:.2f}", end="")
+        print(f"  goal: at most {GOALS[name]:.2f}")
     if bench.conda is None:
         print("  no conda here (ENVKIT_TEST_CONDA, PATH)")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
+from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
 from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
@@ -30,6 +31,8 @@ _DIRECTIONS = ("activate", "deactivate")
 def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_path: bool = False) -> tuple[Path, ...]:
     """Write ``<prefix>/etc/conda/activate.d/envkit-cuda.*`` and ``deactivate.d``'s; without a toolkit remove them.
 
+    A conda prefix without a toolkit gets the hook that heals PATH after a switch from one with a toolkit.
+
     Args:
         prefix: the environment's folder.
         slot: which variables hold the state: ``VENV`` in virtual environments, ``CONDA`` in conda prefixes.
@@ -47,7 +50,10 @@ def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_
     check_path(str(prefix))
     if toolkit is None:
         remove_hooks(prefix)
+        if slot == "CONDA":
+            install_cleanup_hooks(prefix)
         return ()
+    remove_cleanup_hooks(prefix)
     written = []
     for direction, shell, path in _hook_files(prefix):
         template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()

@@ -355,6 +355,9 @@ def test_export_and_create_give_the_same_explicit_list(conda, forge):
     conda("export", "--name", "plain", "--file", "its.lock.yaml")
     assert (conda.folder / "its.lock.yaml").read_text() == text
 
+    assert "Dry run. Exiting." in conda("env", "create", "--dry-run", "--name", "made", "--file", "its.lock.yaml").err
+    assert "-n/--name" in conda("env", "create", "--file", "its.lock.yaml", code=2).err
+    assert not (conda.envs / "made").exists()
     conda("env", "create", "--name", "made", "--file", "its.lock.yaml")
     conda("create", "--yes", "--name", "again", "--file", "its.lock.yaml")
     assert conda.explicit("made") == conda.explicit("again") == conda.explicit("plain")

@@ -171,6 +171,19 @@ def test_an_environment_with_a_toolkit_gives_the_documented_fields(envkit, lock,
         assert hooks.json["hooks"] or word == "remove"
 
 
+def test_clean_all_gives_the_documented_fields(envkit, tmp_path):
+    for name in ("a", "b"):
+        meta = tmp_path / "envs" / name / "conda-meta"
+        meta.mkdir(parents=True)
+        (meta / "history").touch()
+    (tmp_path / "envs" / "b" / "conda-meta" / "frozen").touch()
+    done = envkit("hooks", "clean-all", "--json", env={"CONDA_ENVS_PATH": str(tmp_path / "envs")})
+    assert done.code == 0, done.out + done.err
+    assert own_fields(done) == set(COMMANDS["hooks clean-all"])
+    assert done.json["prefixes"] == [str(tmp_path / "envs" / "a")]
+    assert [set(item) for item in done.json["skipped"]] == [set(OBJECTS["skipped"])]
+
+
 def test_lock_gives_the_documented_fields(envkit, tmp_path):
     make_wheel(tmp_path / "wheels", "demo", "1.0")
     spec = {

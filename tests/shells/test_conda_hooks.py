@@ -22,11 +22,11 @@ ODD_NAMES = [
 ]
 
 
-def in_force(environment, toolkit, *, own=0):
+def in_force(environment, toolkit, *, own=0, first=0):
     path = environment["PATH"].split(":")
     entry = f"{toolkit.path}/bin"
     assert environment["CUDA_HOME"] == environment["CUDA_PATH"] == str(toolkit.path)
-    assert path[0] == entry
+    assert path[first] == entry
     assert path.count(entry) == own + 1
 
 

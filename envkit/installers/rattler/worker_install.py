@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -10,15 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 from rattler import MatchSpec, Subdir, install
 from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
+from rattler.package_streaming import download_to_writer
 
 from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client, make_record
 from envkit.installers.rattler.worker_report import Reporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rattler.install import InstallerReporter
 
+_NO_ARCHIVE = re.compile(r"checksum|invalid|header|decompress|unpack|no data was read|zip", re.IGNORECASE)
 _NOWHERE = "file:///not-on-this-disk/"
 
 
@@ -56,8 +60,10 @@ async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, 
             package_cache=PackageCache.new_layered([cache], validation_mode=mode),
         )
     except (InstallerError, IoError, LinkError, TransactionError) as error:
-        raise KnownFailureError("install", said=str(error), received=reporter.received()) from error
-    reporter.end()
+        sent = await _sent(str(error), entries, request)
+        raise KnownFailureError("install", said=str(error), received=reporter.received(), sent=sent) from error
+    finally:
+        reporter.end()
     if not tagged:  # it would keep backups from a folder that people put notebooks into
         (prefix / "CACHEDIR.TAG").unlink(missing_ok=True)
     _write_urls(prefix, entries)
@@ -80,6 +86,37 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
         elif request["offline"]:
             place = _NOWHERE + entry["file"]
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
+
+
+class _Measure:
+    """Takes bytes as a file does; keeps their number, their hash and how they begin."""
+
+    def __init__(self) -> None:
+        self.size, self.start, self._digest = 0, b"", hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.start = self.start or data[:40]
+        self.size += len(data)
+        self._digest.update(data)
+        return len(data)
+
+    def facts(self) -> dict[str, Any]:
+        return {"size": self.size, "sha256": self._digest.hexdigest(), "is_page": self.start.lstrip().startswith(b"<")}
+
+
+async def _sent(said: str, entries: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a server sends for a package that could not be unpacked; py-rattler unpacks before it looks at the hash."""
+    if not _NO_ARCHIVE.search(said):
+        return None
+    entry = next((item for item in entries if item["file"] in said and item["url"].startswith("http")), None)
+    if entry is None:
+        return None
+    measure = _Measure()
+    try:
+        await download_to_writer(make_client(request), entry["url"], measure)
+    except Exception:  # noqa: BLE001 - it is for the words alone
+        return None
+    return measure.facts()
 
 
 def _inner(spec: str) -> MatchSpec:

@@ -176,4 +176,6 @@ def entry_of(record: Any, channels: Sequence[Mapping[str, Any]]) -> dict[str, An
     channel = next((name for base, name in places if url.startswith(f"{base}/")), record.channel)
     entry = {key: fields[key] for key in _KEPT if fields.get(key) not in (None, [], "")}
     entry.setdefault("depends", [])
+    if isinstance(entry.get("track_features"), str):
+        entry["track_features"] = entry["track_features"].replace(",", " ").split()
     return {**entry, "channel": channel, "file": record.file_name}

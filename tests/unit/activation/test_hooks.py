@@ -51,9 +51,17 @@ def test_install_without_a_toolkit_removes_ours_and_leaves_others(tmp_path):
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     other = tmp_path / "etc" / "conda" / "activate.d" / "cuda-nvcc.sh"
     other.write_text("")
-    assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
+    assert install_hooks(tmp_path, slot="VENV", toolkit=None) == ()
     assert names(tmp_path) == ["etc/conda/activate.d/cuda-nvcc.sh"]
     assert not (tmp_path / "etc" / "conda" / "deactivate.d").exists()
+
+
+def test_a_conda_prefix_without_a_toolkit_heals_path(tmp_path):
+    install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
+    assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
+    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS)
+    install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
+    assert {name.split(".d/")[1].split(".")[0] for name in names(tmp_path)} == {"envkit-cuda"}
 
 
 def test_remove_tells_what_was_there(tmp_path):
