@@ -184,12 +184,12 @@ class InstallerMixedError(EnvkitError):
 
     exit_code = ExitCode.INSTALLER_RULE
 
-    def __init__(self, environment: str, recorded: str, asked: str) -> None:
+    def __init__(self, environment: str, recorded: str, asked: str, *, needed: str, hint: str) -> None:
         self.environment, self.recorded, self.asked = environment, recorded, asked
         super().__init__(
-            f"Environment {environment} was built with {recorded}; refusing to use {asked} in it.",
+            f"Environment {environment} was built with {recorded}; refusing to use {asked} in it for {needed}.",
             why="Packages from two installers cannot be restored from one lockfile.",
-            hint=f"Add the package to the lock spec and run `envkit create` again with {recorded}.",
+            hint=hint,
         )
 
 

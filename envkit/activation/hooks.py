@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
+from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
 from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
@@ -30,6 +31,8 @@ _DIRECTIONS = ("activate", "deactivate")
 def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_path: bool = False) -> tuple[Path, ...]:
     """Write ``<prefix>/etc/conda/activate.d/envkit-cuda.*`` and ``deactivate.d``'s; without a toolkit remove them.
 
+    A conda prefix without a toolkit gets the hook that heals PATH after a switch from one with a toolkit.
+
     Args:
         prefix: the environment's folder.
         slot: which variables hold the state: ``VENV`` in virtual environments, ``CONDA`` in conda prefixes.
@@ -47,12 +50,15 @@ def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_
     check_path(str(prefix))
     if toolkit is None:
         remove_hooks(prefix)
+        if slot == "CONDA":
+            install_cleanup_hooks(prefix)
         return ()
+    remove_cleanup_hooks(prefix)
     written = []
     for direction, shell, path in _hook_files(prefix):
         template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
         path.parent.mkdir(parents=True, exist_ok=True)
-        fs.write_bytes(path, _fill(template, shell, slot, toolkit, library_path=library_path))
+        fs.write_bytes(path, _fill(template, shell, prefix, slot, toolkit, library_path=library_path))
         written.append(path)
     return tuple(written)
 
@@ -77,7 +83,7 @@ def hook_states(
             state = "missing"
         elif toolkit is not None:
             template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
-            expected = _fill(template, shell, slot, toolkit, library_path=library_path)
+            expected = _fill(template, shell, prefix, slot, toolkit, library_path=library_path)
             state = "current" if path.read_bytes() == expected else "stale"
         if toolkit is not None or state == "stale":
             states.append(HookState(shell.name, path, state))
@@ -102,10 +108,11 @@ def _hook_files(prefix: Path) -> Iterator[tuple[str, Shell, Path]]:
             yield direction, shell, prefix / "etc" / "conda" / f"{direction}.d" / f"{HOOK_NAME}.{shell.extension}"
 
 
-def _fill(template: bytes, shell: Shell, slot: Slot, toolkit: Toolkit, *, library_path: bool) -> bytes:
+def _fill(template: bytes, shell: Shell, prefix: Path, slot: Slot, toolkit: Toolkit, *, library_path: bool) -> bytes:
     # Normalised, as conda writes every PATH entry on each activation: else ours would not be recognised after a switch.
     # Not resolved: /usr/local/cuda-11.3 may be a link that an administrator moves.
     recorded = check_path(os.path.abspath(toolkit.path))  # noqa: PTH100 - Path.resolve would follow links
+    is_inside = slot == "CONDA" and os.path.realpath(recorded) == os.path.realpath(prefix)
     candidates = dict.fromkeys((recorded, *usual_folders(toolkit.version, toolkit.release)))
     return render(
         template,
@@ -115,6 +122,7 @@ def _fill(template: bytes, shell: Shell, slot: Slot, toolkit: Toolkit, *, librar
             "CANDIDATES": tuple(candidates),
             "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
             "LIBRARY_PATH": ("yes" if library_path else "",),
+            "INSIDE": ("yes" if is_inside else "",),
         },
         quote=shell.quote,
     )

@@ -10,6 +10,7 @@ from envkit.cli.options import env_argument, json_option, lock_timeout_option, p
 from envkit.cli.render import emit, table
 
 if TYPE_CHECKING:
+    from envkit.operations.cleanup import CleanupResult
     from envkit.operations.hooks import HooksResult
 
 
@@ -54,6 +55,30 @@ def show(env: str, *, as_json: bool) -> int:
 
     result = show_hooks(env)
     return emit(result, lambda: _lines(result), as_json=as_json)
+
+
+@command.command("clean-all")
+@click.option("--remove", "is_removal", is_flag=True, help="Take these hooks out again.")
+@json_option
+def clean_all(*, is_removal: bool, as_json: bool) -> int:
+    """Give your other conda environments a hook that clears PATH after a switch from one of envkit's.
+
+    Without it conda leaves the entry of the CUDA toolkit in PATH. Left alone are conda's own environment, frozen ones
+    and those of other users.
+    """
+    from envkit.operations.cleanup import add_cleanup, remove_cleanup  # noqa: PLC0415 - start-up counts
+
+    result = remove_cleanup() if is_removal else add_cleanup()
+    return emit(result, lambda: _cleanup_lines(result), as_json=as_json)
+
+
+def _cleanup_lines(result: CleanupResult) -> list[str]:
+    word = "hook removed" if result.is_removal else "has the hook"
+    rows = [(word, str(prefix), "") for prefix in result.prefixes]
+    rows += [("left alone", str(item.prefix), item.why) for item in result.skipped]
+    if not rows:
+        return ["No environment has such a hook." if result.is_removal else "There is no other conda environment."]
+    return table(("HOOK", "ENVIRONMENT", "WHY"), rows)
 
 
 def _lines(result: HooksResult) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from envkit.errors import EnvkitError
 
 SCHEMA = 1
-_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"install", "remove", "show"}}
+_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"install", "remove", "show", "clean-all"}}
 _EMPTY: dict[str, dict[str, Any]] = {
     "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
     "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
@@ -38,6 +38,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "hooks install": {"environment": None, "hooks": []},
     "hooks remove": {"environment": None, "hooks": []},
     "hooks show": {"environment": None, "hooks": []},
+    "hooks clean-all": {"prefixes": [], "skipped": []},
     "specs": {"specs": []},
 }
 """The fields of each command when it failed before they were known."""

@@ -16,7 +16,8 @@ from envkit.cli.render import emit
 def command(what: str, *, as_json: bool, **values: Any) -> int:  # noqa: ANN401 - click's values
     """Make the same environment again.
 
-    FILE is a lock file or the folder of an exported snapshot. ENV is restored from its own lock, or, when it has been
+    FILE is a lock file, the folder of an exported snapshot, or another tool's file: @EXPLICIT, environment.yml,
+    conda-lock.yml, pixi.lock. ENV is restored from its own lock, or, when it has been
     removed, from its newest snapshot. ENV@SNAPSHOT takes a certain one.
     """
     from envkit.cli.texts import create_lines  # noqa: PLC0415 - start-up counts

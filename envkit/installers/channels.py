@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +97,17 @@ class Channels:
         """The place of a plain name at the alias, whatever ``custom`` says."""
         return _Place.of(self.alias).channel(name)
 
+    def with_tokens(self, channel: Channel, tokens: Mapping[str, str]) -> Channel:
+        """The channel with the token that one of ``tokens`` (by the beginning of its URL) has for it."""
+        if channel.is_secret:
+            return channel
+        scheme, _, location = channel.url.partition("://")
+        for start, token in tokens.items():
+            if start.startswith(f"{scheme}://") and _behind(location, start.partition("://")[2]) is not None:
+                place = self._known(_Place.of(channel.url))
+                return _Place(scheme, "", place.location, token).channel(_behind(location, place.location) or "")
+        return channel
+
     def name_of(self, url: str) -> str:
         """The plain name of a channel that has one here or on the default host; else its URL."""
         location = _Place.of(url).location
@@ -171,9 +181,3 @@ def _behind(location: str, start: str) -> str | None:
     """What is behind ``start`` in ``location``, by whole parts of the path; None when it does not begin so."""
     parts, first = location.split("/"), start.rstrip("/").split("/")
     return "/".join(parts[len(first) :]) if parts[: len(first)] == first else None
-
-
-def host_of(url: str) -> str:
-    """The host of a URL, for messages; the folder of a ``file://`` one."""
-    parts = urlsplit(url)
-    return parts.hostname or parts.path

@@ -5,7 +5,6 @@ Source: https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/inst
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,21 +83,6 @@ def files_of_record(path: Path) -> tuple[str, tuple[RecordedFile, ...]]:
         InvalidFileError: the record is damaged.
     """
     return _named_files(path, _content(path))
-
-
-def prefix_files(prefix: Path, *, most: int) -> list[Path]:
-    """The first of the files into which a prefix was written when they were linked; damaged records are passed over."""
-    found: list[Path] = []
-    for path in record_paths(prefix):
-        with suppress(InvalidFileError, ValueError):
-            content = _content(path)
-            places, data = _places(_texts(content, "files")), content.values.get("paths_data")
-            entries = [JsonObject(value) for value in (data.get("paths") or () if isinstance(data, dict) else ())]
-            names = [entry.text("_path") for entry in entries if entry.values.get("prefix_placeholder") is not None]
-            found += [prefix / places.get(name, name) for name in names]
-        if len(found) >= most:
-            break
-    return found[:most]
 
 
 def record_paths(prefix: Path) -> list[Path]:

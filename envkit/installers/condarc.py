@@ -49,6 +49,7 @@ _KEYS = (
     "client_ssl_cert",
     "client_ssl_cert_key",
     "offline",
+    "add_anaconda_token",
     "remote_connect_timeout_secs",
     "remote_read_timeout_secs",
     "remote_max_retries",
@@ -71,6 +72,7 @@ class CondaSettings:
         proxy_servers: by scheme, scheme and host, or ``all``.
         ssl_verify: whether certificates are checked; a file or folder of certificates; ``truststore``: the system's.
         client_ssl_cert, client_ssl_cert_key: files of a client certificate.
+        add_anaconda_token: whether the tokens of ``anaconda login`` count.
         offline: whether the network is off.
         connect_timeout_s, read_timeout_s: how long a server may stand still.
         retries: how often a request is tried again.
@@ -92,6 +94,7 @@ class CondaSettings:
     ssl_verify: bool | str = True
     client_ssl_cert: str | None = None
     client_ssl_cert_key: str | None = None
+    add_anaconda_token: bool = True
     offline: bool = False
     connect_timeout_s: float = 9.15
     read_timeout_s: float = 60.0
@@ -175,6 +178,7 @@ def read_conda_settings(environ: Mapping[str, str] | None = None) -> CondaSettin
         ssl_verify=reader.ssl_verify(),
         client_ssl_cert=reader.path("client_ssl_cert"),
         client_ssl_cert_key=reader.path("client_ssl_cert_key"),
+        add_anaconda_token=reader.truth("add_anaconda_token", default=True),
         offline=reader.truth("offline", default=False),
         connect_timeout_s=reader.number("remote_connect_timeout_secs", 9.15),
         read_timeout_s=reader.number("remote_read_timeout_secs", 60.0),

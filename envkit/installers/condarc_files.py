@@ -33,6 +33,7 @@ ALIASES = {
     "client_cert_key": "client_ssl_cert_key",
     "envs_path": "envs_dirs",
     "root_dir": "root_prefix",
+    "add_binstar_token": "add_anaconda_token",
 }
 """Names that conda takes for another one."""
 

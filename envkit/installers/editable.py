@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import ProgramError
+from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.indexes import for_uv, uv_default_arguments, uv_index_environment
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 from envkit.installers.uv_settings import write_connection_settings
@@ -34,6 +35,8 @@ def install_editable(python: Path, folder: Path, config: PipConfig, *, offline: 
     with scratch_folder() as scratch:
         command: list[str | Path] = [uv_program(), "pip", "install", "--python", python, "--no-deps", "--reinstall"]
         command += [*write_connection_settings(scratch), *uv_default_arguments(config)]
+        if is_conda_prefix(python.parent.parent):  # past envkit's own EXTERNALLY-MANAGED, for this process alone
+            command.append("--break-system-packages")
         environment = uv_environment() | uv_index_environment(config) | literal_dollars(python.parent.parent)
         ends: list[str | Path] = ["--editable", folder]
         cached = process.run(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _DIST_INFO = re.compile(r"site-packages/([^/]+?)-[^-/]+(?:-py[0-9.]+)?\.(?:dist|egg)-info(?:/|$)")
-_CONDA_NAMES = {"torch": "pytorch"}
+CONDA_NAMES = {"torch": "pytorch"}
 """What projects are called in conda's channels, where conda's package lists no dist-info."""
 
 
@@ -46,9 +46,9 @@ def find_mixed(
     conda = conda_packages(prefix)
     pip = {name: text for name, text in pip_packages(prefix).items() if name not in BUILD_TOOLS}
     found = []
-    owners = _conda_owners(prefix) if pip.keys() - set(editables) else {}
+    owners = conda_owners(prefix) if pip.keys() - set(editables) else {}
     for name, version in pip.items():
-        owner = owners.get(name) or next((key for key in (name, _CONDA_NAMES.get(name, "")) if key in conda), None)
+        owner = owners.get(name) or next((key for key in (name, CONDA_NAMES.get(name, "")) if key in conda), None)
         if owner is not None and owner in conda:
             found.append(Mixed(name, f"{owner} {conda[owner]}", f"{name} {version}"))
         elif installer == "conda" and name not in editables:
@@ -60,8 +60,8 @@ def find_mixed(
     return tuple(sorted(found, key=lambda item: item.name))
 
 
-def _conda_owners(prefix: Path) -> dict[str, str]:
-    """By project, the conda package whose record lists a dist-info of it."""
+def conda_owners(prefix: Path) -> dict[str, str]:
+    """By project, the conda package whose record lists a dist-info of it; damaged records tell nothing."""
     owners: dict[str, str] = {}
     for path in record_paths(prefix):
         try:

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from envkit.model.fields import Fields
 
 if TYPE_CHECKING:
-    from envkit.model.lock import Lock
+    from envkit.model.lock import Lock, LockedPlatform
     from envkit.model.yamltext import YamlDocument
 
 KEYS = {"added", "editables"}
@@ -25,7 +25,7 @@ class Addition:
 
     Attributes:
         requirements: what was asked for, as typed.
-        packages: canonical names of the locked packages that this brought.
+        packages: names of the locked packages that this brought, canonical ones where they are pip's.
     """
 
     requirements: tuple[str, ...]
@@ -80,10 +80,12 @@ def parse_additions(document: YamlDocument, fields: Fields) -> Additions:
         InvalidFileError: anything in them is wrong.
     """
     added, editables = [], []
+    is_conda = fields.optional_text("installer") == "conda"
     for path, _ in fields.items("added"):
         entry = Fields(document, path, {"requirements", "packages"})
         for name in entry.texts("packages"):
-            _check_name(entry, "packages", name)
+            if not is_conda:
+                _check_name(entry, "packages", name)
         added.append(Addition(entry.texts("requirements"), entry.texts("packages")))
     for path, _ in fields.items("editables"):
         entry = Fields(document, path, {"name", "version", "path"})
@@ -111,8 +113,11 @@ def _check_name(entry: Fields, key: str, name: str) -> None:
 def without_added(lock: Lock) -> Lock:
     """The lock as it was before anything was added."""
     names = {name for item in lock.additions.added for name in item.packages}
-    platforms = {
-        name: replace(found, packages=tuple(item for item in found.packages if item.name not in names))
-        for name, found in lock.platforms.items()
-    }
+    platforms = {name: _without(found, names, lock.installer) for name, found in lock.platforms.items()}
     return replace(lock, platforms=platforms, additions=NOTHING_ADDED)
+
+
+def _without(platform: LockedPlatform, names: set[str], installer: str) -> LockedPlatform:
+    if installer == "conda":
+        return replace(platform, base=tuple(item for item in platform.base if item.name not in names))
+    return replace(platform, packages=tuple(item for item in platform.packages if item.name not in names))

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs
-from envkit.errors import EnvkitError, InstallerMixedError, UsageError
+from envkit.errors import BusyError, EnvkitError, UsageError
 from envkit.installers.editable import install_editable
 from envkit.installers.guard import update_guard
 from envkit.installers.indexes import read_pip_config
 from envkit.installers.installed import installed_packages
 from envkit.model.requirements import parse_requirement
 from envkit.operations import journal
+from envkit.operations.add_conda import add_by_conda, check_one_installer
 from envkit.operations.add_question import Question, check_locked, grown_lock, resolve_addition, try_project
 from envkit.operations.add_undo import clear_add_folder, has_plan, write_plan
 from envkit.operations.build import put_back
@@ -75,7 +76,7 @@ def add(
 
     Args:
         env: name or path.
-        requirements: PEP 508, by names.
+        requirements: PEP 508, by names; MatchSpecs for the installer conda.
         editables: folders, with extras if need be: ``DIR[EXTRA]``.
         offline: only this disk and uv's cache are asked.
         progress: told each step.
@@ -85,27 +86,33 @@ def add(
     Raises:
         EnvironmentStateError: it is not whole.
         UsageError: a requirement that is none, or a folder without a project.
-        InstallerMixedError: it is an environment of the installer conda.
+        InstallerRuleError: another installer has put packages into it.
         ResolutionError: the packages do not fit what is locked, or there are none.
         DownloadError: a file or an index could not be had.
         ExistsError: a package would write over a file of another one.
     """
-    asked = Question(
-        tuple(parse_requirement(text) for text in requirements), tuple(project_folder(text) for text in editables)
-    )
+    folders = tuple(project_folder(text) for text in editables)
     if not requirements and not editables:
         raise UsageError("There is nothing to add.", hint="Name a requirement, or a project's folder with -e DIR.")
-    prefix = find_environment(env).prefix
+    found = find_environment(env)
+    prefix, is_conda = found.prefix, found.installer == "conda"
+    asked = Question(() if is_conda else tuple(parse_requirement(text) for text in requirements), folders)
     with prefix_lock(prefix, "add", progress, timeout_s=lock_timeout_s, break_lock=break_lock):
         recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
         environment = usable_environment(str(prefix))
-        if environment.installer != "pip":
-            raise InstallerMixedError(environment.name, environment.installer, "pip")
         lock = own_lock(environment)
+        if (lock.installer == "conda") is not is_conda:
+            raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
+        if is_conda:
+            check_one_installer(environment, lock)
         _check_whole(environment, lock)
         pending = journal.begin(prefix, "add")  # while there is no plan, the environment is as good as before
         try:
-            changes = _add(environment, lock, asked, pending, offline=offline, progress=progress)
+            if is_conda:
+                stage = new_stage(environment, read_pip_config(), offline=offline)
+                changes = add_by_conda(stage, lock, requirements, folders, pending, progress)
+            else:
+                changes = _add(environment, lock, asked, pending, offline=offline, progress=progress)
             _finish(pending)
         except BaseException:
             if journal.read(prefix) == pending:  # else the plan is not ours: another machine has taken over

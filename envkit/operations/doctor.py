@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.installed import installed_packages
 from envkit.model.environment import unreadable
 from envkit.model.finding import SEVERITIES, Finding
+from envkit.operations.cleanup import stale_entry
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
@@ -94,7 +96,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     if env is None:
         environments = all_environments()
         findings = [finding for item in environments for finding in of_state(item)]
-        findings += leftovers_of_envkit()
+        findings += leftovers_of_envkit() + stale_entry(os.environ)
         return _result(None, findings, len(environments))
     try:
         environment = find_environment(env)

@@ -18,7 +18,6 @@ from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, No
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
 from envkit.operations.locking import list_lock, prefix_lock
-from envkit.operations.moved import as_moved
 from envkit.operations.places import is_elsewhere, place_options
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
@@ -92,21 +91,23 @@ def _recorded(prefix: Path) -> Environment | None:
         environment = parse_record(text, prefix)
     except InvalidFileError as error:
         return unreadable(prefix, "broken", f"{error.message} {error.hint or ''}".strip())
-    if environment.recorded_prefix != str(prefix) and not _is_same_folder(environment.recorded_prefix, prefix):
-        environment = as_moved(environment)
-        if environment.state == "broken":
-            return environment
     problem = _problem_of(environment)
-    return environment if problem is None else replace(environment, state="broken", problem=problem)
-
-
-def _is_same_folder(one: str, two: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(two)
+    # conda writes the new place into what it copies, envkit's record too, when it renames or clones; not the name
+    is_elsewhere = environment.recorded_prefix != str(prefix)
+    name = prefix.name if environment.backend == "conda" or (problem and is_elsewhere) else environment.name
+    if problem is None:
+        return environment if name == environment.name else replace(environment, name=name)
+    return replace(environment, name=name, state="broken", problem=problem)
 
 
 def _problem_of(environment: Environment) -> str | None:
     """Why a recorded environment cannot be used, as far as a few looks at its folder tell."""
-    prefix = os.fspath(environment.prefix)
+    prefix, recorded = os.fspath(environment.prefix), environment.recorded_prefix
+    if recorded != prefix and os.path.realpath(recorded) != os.path.realpath(prefix):
+        return (
+            f"It was made at {recorded} and has been moved or copied, and its programs hold that path. "
+            "Move it back, or make it again here."
+        )
     if not os.path.exists(os.path.join(prefix, PYTHON)):  # noqa: PTH110,PTH118 - fast
         return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envkit.activation import attach_hooks, hook_states, install_hooks, remove_hooks, slot_of
+from envkit.activation import attach_hooks, hook_states, install_hooks, slot_of
 from envkit.errors import NotFoundError
 from envkit.installers.guard import guard_state, install_guard
 from envkit.operations.environments import usable_environment, write_record
@@ -122,11 +122,9 @@ def _rewrite(
     prefix: Path = environment.prefix
     with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
         environment = usable_environment(str(prefix))  # it may have been replaced or removed meanwhile
-        if toolkit is None:
-            remove_hooks(prefix)
-        else:
-            slot = slot_of(prefix)
-            install_hooks(prefix, slot=slot, toolkit=toolkit, library_path=own_lock(environment).library_path)
+        library_path = toolkit is not None and own_lock(environment).library_path
+        install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
+        if toolkit is not None:
             _attach(prefix)
         environment = replace(environment, toolkit=toolkit)
         write_record(environment)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from envkit import fs, resources
 from envkit.activation import GUARD_NAME
+from envkit.activation.cleanup_hooks import CLEANUP_NAME
 from envkit.errors import UPDATE, InvalidFileError
 from envkit.installers.guard import PIP_SETTINGS, Guarded, install_guard, is_own_pip_settings
 from envkit.installers.refusals import own_refusals
@@ -38,6 +39,7 @@ OWN_FILES = {
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
+    *(f"etc/conda/activate.d/{CLEANUP_NAME}.{end}" for end in _HOOKS),
     *(f"bin/{name}" for name in ("python", "python3", "pydoc.bat", "deactivate.bat", "activate_this.py")),
     *(f"bin/python3.{minor}" for minor in range(6, 20)),
     *(f"bin/activate{suffix}" for suffix in ("", ".bat", ".csh", ".fish", ".nu", ".ps1", ".xsh")),

@@ -158,5 +158,5 @@ def new_stage(environment: Environment, config: PipConfig, *, offline: bool) -> 
     folder = add_folder(environment.prefix) / "stage"
     folder.parent.mkdir()
     interpreter = Interpreter(environment.executable, environment.python, "given")
-    python = make_venv(folder, interpreter, engine=environment.engine)
+    python = make_venv(folder, interpreter, engine="pip" if environment.engine == "pip" else "uv")
     return Stage(environment, folder, python, config, offline, {})

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def _work(hook: str, *arguments: object) -> list[Any]:
     try:
-        from envkit.plugins.conda_work import table  # noqa: PLC0415 - see the module's docstring
+        from envkit.plugins.conda_work import table
 
         return list(getattr(table, hook)(*arguments))
     except Exception:  # conda reads the answers of all plugins in one go: an error here would stop it
-        import logging  # noqa: PLC0415
+        import logging
 
         logging.getLogger(__name__).debug("the hook %s of envkit failed", hook, exc_info=True)
         return []

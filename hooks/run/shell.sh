@@ -1,5 +1,5 @@
-# Written by `envkit shell` for a conda prefix, read behind the user's own files: conda activates it where the shell knows
-# conda, else this text does.
+# Written by `envkit shell` for a conda prefix, read behind the user's own files: conda activates it where the shell
+# knows conda, else this text does.
 case "$(command -v conda)" in
     conda) conda activate @PREFIX@ ;;
     *)

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from envkit.activation import install_guard_hooks
+from envkit.activation.cleanup_hooks import install_cleanup_hooks
 from tests.conda.conftest import SHELLS, without_conda
 from tests.shells.test_conda_hooks import in_force
 from tests.shells.test_random_sequences import run_sequence
@@ -147,3 +148,21 @@ def test_c10_conda_run_gives_the_status_and_output_of_the_command(conda, make_pr
     for live in (True, False):
         done = run("sh", "-c", "head -c 1048576 /dev/zero | tr '\\0' x", live=live)
         assert (done.code, done.out == "x" * 1048576) == (0, True)
+
+
+@in_shells
+def test_the_cleanup_hook_heals_path_after_a_switch(name, start_conda, make_prefix, make_toolkit):
+    toolkit = make_toolkit("11.3")
+    a, plain = make_prefix("A", toolkit), make_prefix("plain")
+    install_cleanup_hooks(plain)
+    conda = start_conda(name)
+    before = conda.environment
+    conda.activate(a)
+    environment = conda.activate(plain)
+    assert without_conda(environment)["PATH"] == f"{plain}/bin:{without_conda(before)['PATH']}"
+    assert not [variable for variable in environment if "ENVKIT" in variable]
+    in_force(conda.deactivate(), toolkit)
+    in_force(conda.activate(plain, stack=True), toolkit, first=1)
+    in_force(conda.deactivate(), toolkit)
+    assert without_conda(conda.deactivate()) == without_conda(before)
+    quiet(conda)

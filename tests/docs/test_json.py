@@ -118,6 +118,7 @@ def test_every_command_gives_the_documented_fields(envkit, lock, tmp_path):
         "snapshot list": envkit("snapshot", "list", NAME, "--json"),
         "snapshot show": envkit("snapshot", "show", NAME, "--json"),
         "snapshot export": envkit("snapshot", "export", NAME, "--json"),
+        "export": envkit("export", NAME, "--format", "environment.yml", "--json"),
         "specs": envkit("specs", "--json"),
         "remove": envkit("remove", NAME, "--yes", "--json"),
     }
@@ -170,6 +171,19 @@ def test_an_environment_with_a_toolkit_gives_the_documented_fields(envkit, lock,
         assert hooks.json["hooks"] or word == "remove"
 
 
+def test_clean_all_gives_the_documented_fields(envkit, tmp_path):
+    for name in ("a", "b"):
+        meta = tmp_path / "envs" / name / "conda-meta"
+        meta.mkdir(parents=True)
+        (meta / "history").touch()
+    (tmp_path / "envs" / "b" / "conda-meta" / "frozen").touch()
+    done = envkit("hooks", "clean-all", "--json", env={"CONDA_ENVS_PATH": str(tmp_path / "envs")})
+    assert done.code == 0, done.out + done.err
+    assert own_fields(done) == set(COMMANDS["hooks clean-all"])
+    assert done.json["prefixes"] == [str(tmp_path / "envs" / "a")]
+    assert [set(item) for item in done.json["skipped"]] == [set(OBJECTS["skipped"])]
+
+
 def test_lock_gives_the_documented_fields(envkit, tmp_path):
     make_wheel(tmp_path / "wheels", "demo", "1.0")
     spec = {
@@ -198,6 +212,7 @@ def test_lock_gives_the_documented_fields(envkit, tmp_path):
         ["lock", "no-such-spec"],
         ["info", "no-such-environment"],
         ["remove", "no-such-environment"],
+        ["export", "--format=explicit", "no-such-environment"],
         ["verify", "no-such-environment"],
         ["doctor", "no-such-environment"],
         ["snapshot", "take", "no-such-environment"],
@@ -213,7 +228,7 @@ def test_lock_gives_the_documented_fields(envkit, tmp_path):
 def test_a_failure_gives_the_documented_fields(envkit, words):
     done = envkit(*words, "--json")
     assert done.code == 9
-    command = " ".join(words[:-1])
+    command = " ".join(word for word in words[:-1] if not word.startswith("-"))
     assert done.json["command"] == command
     assert own_fields(done) <= set(COMMANDS[command])
     assert own_fields(done) >= REQUIRED.get(command, set(COMMANDS[command]))

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 import trustme
 
-from envkit.errors import DownloadError, EnvkitError, ExitCode, UnsatisfiableError, UsageError
+import envkit
+from envkit.errors import DownloadError, EnvkitError, ExitCode, ProgramError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import CondaSettings
 from envkit.installers.rattler import calls
+from envkit.model.conda_record import CondaRecord
 from envkit.model.progress import Silent
-from tests.support.channel import Channel
+from tests.support.channel import Channel, corrupted
 from tests.support.channel_server import serve_channels
 
 PLATFORM = "linux-64"
@@ -43,8 +51,12 @@ def folder(tmp_path_factory):
     main.add("base", "1.1")
     main.add("app", "1.0", depends=["base >=1.0", "noisy"])
     main.add("noisy", "1.0", noarch="generic", scripts={"post-link": "#!/bin/sh\necho ran > $PREFIX/ran\n"})
+    main.add("python", "3.11.4", files={"bin/python3.11": "#!/bin/sh\n"})
+    main.add("pure", "1.0", noarch="python", depends=["python"], files={"site-packages/pure.py": "x = 1\n"})
+    main.add("tracked", "1.0", track_features="one two", constrains=["app >5"], build_number=3)
     main.add("gpu", "1.0", depends=["__cuda >=12"])
     main.add("big", "1.0", files={"share/big.bin": bytes(range(256)) * 8000}, extension="tar.bz2")
+    main.add("dense", "1.0", files={"share/dense.bin": random.Random(1).randbytes(300_000)})  # noqa: S311
     main.add("clash", "1.0", depends=["base <1.0"])
     main.index(shards=True)
     other = Channel(root / "other")
@@ -116,6 +128,26 @@ def test_a_solve_gives_complete_records_with_the_channel_as_it_was_named(server,
     assert app == stated | {"md5": app["md5"], "build_number": 0, "requested": "app"}
 
 
+def test_rare_fields_go_through_a_lock_into_the_prefix(server, folder, tmp_path):
+    settings = settings_for(server)
+    (record,) = solve(["main"], ["tracked"], settings)
+    assert (record["track_features"], record["constrains"], record["build_number"]) == (["one", "two"], ["app >5"], 3)
+    install([CondaRecord.from_dict(record).to_dict()], tmp_path / "prefix", settings)
+    stated, noted = Channel(folder / "main").records()[record["file"]], meta(tmp_path / "prefix", "tracked")
+    for key in (
+        "build_number",
+        "constrains",
+        "depends",
+        "license",
+        "md5",
+        "sha256",
+        "size",
+        "timestamp",
+        "track_features",
+    ):
+        assert noted[key] == stated[key], key
+
+
 def test_rattler_is_never_imported_by_envkit_itself(folder, tmp_path):
     code = (
         "import sys; from pathlib import Path; from envkit.installers.condarc import CondaSettings;"
@@ -127,6 +159,22 @@ def test_rattler_is_never_imported_by_envkit_itself(folder, tmp_path):
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert (tmp_path / "p/share/app/version.txt").read_text() == "1.0\n"
+
+
+def test_the_worker_runs_where_envkit_is_found_by_pythonpath_alone(folder):
+    """No virtual environment, nothing in site-packages; the worker gets no PYTHONPATH."""
+    code = (
+        "from envkit.installers.condarc import CondaSettings; from envkit.installers.rattler import calls;"
+        "from envkit.model.progress import Silent;"
+        f"print(calls.solve([{(folder / 'main').as_uri()!r}], ['base'], platform='linux-64', virtual_packages=[],"
+        "settings=CondaSettings(), offline=False, timeout_s=60, progress=Silent())[0]['version'])"
+    )
+    paths = [str(Path(envkit.__file__).parents[1]), *(path for path in sys.path if path.endswith("-packages"))]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    python = Path(sys.base_prefix) / "bin" / Path(sys.executable).name
+    command = [python if python.exists() else sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "1.1\n"
 
 
 def test_the_first_channel_that_has_a_package_is_the_only_one_for_it(server):
@@ -205,6 +253,19 @@ def test_a_second_installation_replaces_or_adds(server, tmp_path):
         if line[0] in "+-":
             (state.add if line[0] == "+" else state.discard)(line[1:])
     assert state == {"main/linux-64::base-1.1-0"}
+
+
+def test_packages_that_are_there_stay_untouched_when_others_are_added(server, tmp_path):
+    """A pure Python package is laid out by the Python that is there."""
+    settings, prefix = settings_for(server), tmp_path / "prefix"
+    install(solve(["main"], ["python", "base"], settings), prefix, settings)
+    before = {path: path.stat().st_mtime_ns for path in [*prefix.glob("conda-meta/*.json"), prefix / "bin/python3.11"]}
+    pure = [record for record in solve(["main"], ["pure"], settings) if record["name"] == "pure"]
+    install(pure, prefix, settings, add=True)
+    assert (prefix / "lib/python3.11/site-packages/pure.py").read_text() == "x = 1\n"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert meta(prefix, "python")["requested_specs"] == ["python"]
+    assert meta(prefix, "pure")["requested_specs"] == ["pure"]
 
 
 def test_a_warm_cache_needs_no_network(server, tmp_path):
@@ -371,12 +432,33 @@ def test_a_mirror_that_answers_nonsense_for_shards_serves_by_plain_repodata(serv
     assert names(solve(["main"], ["base >1.0"], settings_for(server))) == {"base": "1.1"}
 
 
-def test_a_corrupted_package_is_told_with_both_hashes(server, folder, tmp_path):
-    server.corrupt("big-1.0-0.tar.bz2")
-    records = Channel(folder / "main").locked("big")
-    error, _ = failing(lambda: install(records, tmp_path / "prefix", settings_for(server)))
-    assert "big-1.0-0.tar.bz2" in error.message
+@pytest.mark.parametrize("name", ["big", "dense"])
+def test_a_corrupted_package_is_told_with_both_hashes(server, folder, tmp_path, name):
+    """py-rattler only says that it cannot unpack it."""
+    (record,) = Channel(folder / "main").locked(name)
+    server.corrupt(record["file"])
+    error, _ = failing(lambda: install([record], tmp_path / "prefix", settings_for(server)))
+    assert error.message == f"Hash mismatch: {record['file']} from main is not the locked file."
+    sent = hashlib.sha256(corrupted(folder / "main/linux-64" / record["file"])).hexdigest()
+    assert error.why == f"Expected {record['sha256']}, got {sent}."
     assert not (tmp_path / "prefix/share").exists()
+
+
+@pytest.mark.parametrize("name", ["big", "dense"])
+def test_a_page_instead_of_a_package_is_told_as_such(server, folder, tmp_path, name):
+    (record,) = Channel(folder / "main").locked(name)
+    server.replace(record["file"], b"<html>log in first</html>")
+    error, _ = failing(lambda: install([record], tmp_path / "prefix", settings_for(server)))
+    assert error.message == f"What main sent for {record['file']} is a web page of 25 bytes, no package."
+
+
+@pytest.mark.parametrize("name", ["big", "dense"])
+def test_a_package_that_is_too_short_on_the_server_is_told_with_its_size(server, folder, tmp_path, name):
+    (record,) = Channel(folder / "main").locked(name)
+    server.replace(record["file"], (folder / "main/linux-64" / record["file"]).read_bytes()[:200])
+    error, _ = failing(lambda: install([record], tmp_path / "prefix", settings_for(server)))
+    assert error.message == f"Incomplete download of {record['file']} from main."
+    assert f"200 of {record['size']} bytes came" in error.why
 
 
 def test_a_package_with_another_hash_is_told_with_both(server, folder, tmp_path):
@@ -468,6 +550,16 @@ def test_a_token_is_sent_and_nowhere_kept_or_shown(folder, cache, tmp_path):
         assert TOKEN not in f"{error.message} {error.why} {error.hint}"
 
 
+def test_a_token_of_anaconda_login_is_sent(folder, tmp_path, monkeypatch):
+    with serve_channels(folder, token=TOKEN) as server, monkeypatch.context() as patch:
+        patch.setenv("BINSTAR_CONFIG_DIR", str(tmp_path))
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / f"{quote_plus(server.url)}.token").write_text(f"{TOKEN}\n")
+        assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        error, _ = failing(lambda: solve(["main"], ["base=1.0"], settings_for(server, add_anaconda_token=False)))
+        assert "answered 403" in error.message
+
+
 def test_netrc_counts(folder, tmp_path, monkeypatch):
     with serve_channels(folder, auth=("someone", "pass")) as server, monkeypatch.context() as patch:
         (tmp_path / "netrc").write_text("machine 127.0.0.1\nlogin someone\npassword pass\n")
@@ -480,6 +572,10 @@ def test_rattler_s_own_credentials_count(folder, tmp_path, monkeypatch):
         (tmp_path / "auth.json").write_text(json.dumps({"127.0.0.1": {"CondaToken": TOKEN}}))
         patch.setenv("RATTLER_AUTH_FILE", str(tmp_path / "auth.json"))
         assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        server.fail("big-1.0-0.tar.bz2", 500)
+        records = Channel(folder / "main").locked("big")
+        error, _ = failing(lambda: install(records, tmp_path / "prefix", settings_for(server)))
+        assert TOKEN not in f"{error.message} {error.why} {error.hint}"
 
 
 def test_a_mirror_is_asked_for_a_channel_that_keeps_its_address(server, tmp_path):
@@ -617,3 +713,34 @@ def test_a_killed_envkit_leaves_no_worker(server, folder, tmp_path):
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_worker_that_dies_is_told(server, folder, tmp_path):
+    server.hang("big-1.0-0.tar.bz2")
+    records = Channel(folder / "main").locked("big")
+
+    def kill():
+        deadline = time.monotonic() + 20
+        while not server.asked_for("big-1.0-0.tar.bz2") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        own = Path(f"/proc/{os.getpid()}/task")
+        children = {pid for task in own.iterdir() for pid in (task / "children").read_text().split()}
+        for pid in children:
+            if b"worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ProgramError, match=r"py-rattler did not finish: .* signal 9"):
+        install(records, tmp_path / "prefix", settings_for(server))
+    killer.join()
+
+
+def test_a_call_that_takes_too_long_is_ended(server):
+    server.hang("main/noarch/repodata_shards.msgpack.zst")
+    with pytest.raises(ProgramError, match="did not end within 2 s") as caught:
+        calls.solve(
+            ["main"], ["base"], platform=PLATFORM, virtual_packages=[], settings=settings_for(server), offline=False,
+            timeout_s=2, progress=Silent(),
+        )  # fmt: skip
+    assert caught.value.exit_code is ExitCode.EXTERNAL

@@ -30,7 +30,7 @@ def test_the_exit_codes_are_those_of_the_design():
 
 
 def test_an_installer_that_is_mixed_in_says_why_and_what_to_do():
-    error = errors.InstallerMixedError("torch112_cu113_py39", "conda", "pip")
+    error = errors.InstallerMixedError("torch112_cu113_py39", "conda", "pip", needed="scipy", hint="envkit add")
     assert error.exit_code == 7
     assert error.kind == "InstallerMixed"
     assert "built with conda" in error.message

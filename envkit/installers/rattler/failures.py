@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _STATUS = re.compile(r"\((\d{3}) [^)]*\) for url \(([^)]*)\)")
 _MISMATCH = re.compile(r"hash mismatch.*?expected ([0-9a-f]+), got ([0-9a-f]+)", re.DOTALL)
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
-_NOT_WRITABLE = re.compile(r"read-only file system|permission denied \(os error 13\)|\(os error 1\)", re.IGNORECASE)
+_OS_ERROR = re.compile(r"(?:\(os error |\[Errno )(\d+)")
+_ELSEWHERE = "choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache."
 _CUT = re.compile(r"end of file|\bEOF\b|connection (?:closed|reset)|error reading a body|incomplete", re.IGNORECASE)
 _MEANINGS = (
     (r"dns error|lookup address", "its host is not known"),
@@ -67,6 +68,14 @@ def _spec(failure: _Failure) -> EnvkitError:
 
 
 def _unsatisfiable(failure: _Failure) -> EnvkitError:
+    if "has been cancelled" in failure.said:
+        return ProgramError(
+            "The solve did not end in time.",
+            argv=("py-rattler",),
+            returncode=None,
+            why=failure.said,
+            hint="Pin more of the versions in the spec: fewer choices are solved faster.",
+        )
     lines = [line.rstrip() for line in failure.said.splitlines() if line.strip()]
     more = len(lines) - _REASON_LINES
     shown = lines[:_REASON_LINES] + ([f"... and {more} more lines"] if more > 0 else [])
@@ -84,18 +93,14 @@ def _unsatisfiable(failure: _Failure) -> EnvkitError:
 
 def _storage(said: str) -> StorageError | None:
     if _FULL.search(said):
-        return StorageError(
-            "The disk or your quota is full.",
-            why=_lines(said),
-            hint="Free space, or choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache.",
-        )
-    if _NOT_WRITABLE.search(said):
-        return StorageError(
-            "Files cannot be written there.",
-            why=_lines(said),
-            hint="Choose another place: `--prefix DIR`, or RATTLER_CACHE_DIR for the packages' cache.",
-        )
-    return None
+        return StorageError("The disk or your quota is full.", why=_lines(said), hint=f"Free space, or {_ELSEWHERE}")
+    number = _OS_ERROR.search(said)
+    told = StorageError.from_os_error(OSError(int(number[1]), said)) if number is not None else None
+    if told is None:
+        return None
+    return StorageError(
+        "Files cannot be written there.", why=f"{told.why}\n{_lines(said)}", hint=_ELSEWHERE[0].upper() + _ELSEWHERE[1:]
+    )
 
 
 def _stalled(failure: _Failure) -> EnvkitError:
@@ -150,17 +155,16 @@ def _package(failure: _Failure) -> EnvkitError:
     name, channel = str(record["file"]), record["channel"]
     mismatch = _MISMATCH.search(said)
     if mismatch is not None:
-        return DownloadError(
-            f"Hash mismatch: {name} from {channel} is not the locked file.",
-            why=f"Expected {mismatch[1]}, got {mismatch[2]}.",
-            hint="Do not install it. Try another mirror, or compare the hash with the one that the channel publishes.",
-        )
+        return _mismatch(name, channel, mismatch[1], mismatch[2])
     if failure.offline:
         return DownloadError(
             f"Offline, and the copy of {name} in the package cache is damaged.",
             why=_lines(said),
             hint="Go online once, or name a folder that holds it with --wheelhouse DIR.",
         )
+    sent = failure.error.get("sent")
+    if sent is not None and record.get("sha256"):
+        return _other_content(record, sent, said)
     received, size = failure.error.get("received", {}).get(record["name"]), record.get("size")
     if _CUT.search(said) and received is not None and size and received < size:
         return DownloadError(
@@ -169,6 +173,36 @@ def _package(failure: _Failure) -> EnvkitError:
             hint=_RETRY,
         )
     return DownloadError(f"Cannot get {name} from {channel}: {_meaning(said)}.", why=_lines(said), hint=_hint(said))
+
+
+def _other_content(record: Mapping[str, Any], sent: Mapping[str, Any], said: str) -> EnvkitError:
+    """What the server sends for a package, seen whole, is not the package."""
+    name, channel, size = record["file"], record["channel"], record.get("size")
+    if sent["sha256"] == record["sha256"]:
+        return DownloadError(
+            f"{name} from {channel} came damaged, and whole when it was asked for again.",
+            why=_lines(said),
+            hint="Run the command again; something on the way, perhaps a proxy, damages downloads.",
+        )
+    if sent["is_page"]:
+        return DownloadError(
+            f"What {channel} sent for {name} is a web page of {sent['size']} bytes, no package.",
+            why=_lines(said),
+            hint=f"Perhaps a login or a block page of a proxy. {_RETRY}",
+        )
+    if size is not None and sent["size"] < size:
+        return DownloadError(
+            f"Incomplete download of {name} from {channel}.", why=f"{sent['size']} of {size} bytes came.", hint=_RETRY
+        )
+    return _mismatch(name, channel, record["sha256"], sent["sha256"])
+
+
+def _mismatch(name: str, channel: str, expected: str, found: str) -> DownloadError:
+    return DownloadError(
+        f"Hash mismatch: {name} from {channel} is not the locked file.",
+        why=f"Expected {expected}, got {found}.",
+        hint="Do not install it. Try another mirror, or compare the hash with the one that the channel publishes.",
+    )
 
 
 def _bug(failure: _Failure) -> EnvkitError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from envkit.errors import InvalidFileError
+from envkit.installers.anaconda_tokens import read_anaconda_tokens
 from envkit.installers.channels import is_url
 from envkit.model.addresses import redacted
 
@@ -71,10 +72,12 @@ def plan_network(names: Iterable[str], settings: CondaSettings, platform: str) -
     Raises:
         InvalidFileError: ``.condarc`` forbids a channel, or asks for proxies that cannot be had.
     """
+    resolver, tokens = settings.channels(), read_anaconda_tokens() if settings.add_anaconda_token else {}
     channels: dict[str, tuple[Channel, ...]] = {}
     for name in dict.fromkeys(names):
         settings.channel_urls(name, platform)  # is it allowed?
-        channels[name] = settings.places(name, platform)
+        row = settings.places(name, platform)
+        channels[name] = tuple(resolver.with_tokens(place, tokens) for place in row)
     mirrors = _mirrors(channels, settings)
     places = [place for row in channels.values() for place in row]
     asked = [url for urls in mirrors.values() for url in urls] + [place.url for place in places]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rattler import MatchSpec, Subdir, install
+from rattler import MatchSpec, PrefixRecord, Subdir, install
 from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
+from rattler.package_streaming import download_to_writer
 
 from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client, make_record
 from envkit.installers.rattler.worker_report import Reporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rattler.install import InstallerReporter
 
+_NO_ARCHIVE = re.compile(r"checksum|invalid|header|decompress|unpack|no data was read|zip", re.IGNORECASE)
 _NOWHERE = "file:///not-on-this-disk/"
 
 
@@ -40,24 +44,28 @@ async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, 
         if missing:
             raise KnownFailureError("offline", files=missing)
     tagged = (prefix / "CACHEDIR.TAG").exists()
-    names = {entry["name"] for entry in entries}
+    kept = _kept(prefix, {entry["name"] for entry in entries}) if request["add"] else []
+    # a kept package's own specs would be forgotten
+    specs = [spec for record in kept for spec in record.requested_specs]
+    specs += [entry["requested"] for entry in entries if entry.get("requested")]
     mode = ValidationMode.full() if request["full_check"] else ValidationMode.fast()
     try:
         await install(
-            [make_record(entry) for entry in entries],
+            [*kept, *(make_record(entry) for entry in entries)],
             prefix,
             platform=Subdir(request["platform"]),
             execute_link_scripts=False,
             show_progress=False,
             client=make_client(request),
-            ignored_packages=_installed(prefix) - names if request["add"] else None,
-            requested_specs=[_inner(entry["requested"]) for entry in entries if entry.get("requested")],
+            requested_specs=[_inner(spec) for spec in specs],
             reporter=cast("InstallerReporter", reporter),  # any object with some of its methods
             package_cache=PackageCache.new_layered([cache], validation_mode=mode),
         )
     except (InstallerError, IoError, LinkError, TransactionError) as error:
-        raise KnownFailureError("install", said=str(error), received=reporter.received()) from error
-    reporter.end()
+        sent = await _sent(str(error), entries, request)
+        raise KnownFailureError("install", said=str(error), received=reporter.received(), sent=sent) from error
+    finally:
+        reporter.end()
     if not tagged:  # it would keep backups from a folder that people put notebooks into
         (prefix / "CACHEDIR.TAG").unlink(missing_ok=True)
     _write_urls(prefix, entries)
@@ -82,15 +90,51 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
 
 
+class _Measure:
+    """Takes bytes as a file does; keeps their number, their hash and how they begin."""
+
+    def __init__(self) -> None:
+        self.size, self.start, self._digest = 0, b"", hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.start = self.start or data[:40]
+        self.size += len(data)
+        self._digest.update(data)
+        return len(data)
+
+    def facts(self) -> dict[str, Any]:
+        return {"size": self.size, "sha256": self._digest.hexdigest(), "is_page": self.start.lstrip().startswith(b"<")}
+
+
+async def _sent(said: str, entries: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a server sends for a package that could not be unpacked; py-rattler unpacks before it looks at the hash."""
+    if not _NO_ARCHIVE.search(said):
+        return None
+    entry = next((item for item in entries if item["file"] in said and item["url"].startswith("http")), None)
+    if entry is None:
+        return None
+    measure = _Measure()
+    try:
+        await download_to_writer(make_client(request), entry["url"], measure)
+    except Exception:  # noqa: BLE001 - it is for the words alone
+        return None
+    return measure.facts()
+
+
 def _inner(spec: str) -> MatchSpec:
     """What ``install`` takes for a spec: py-rattler 0.28.0 raises TypeError for the MatchSpec that it documents."""
     inner: MatchSpec = MatchSpec(spec)._match_spec  # noqa: SLF001 - see above
     return inner
 
 
-def _installed(prefix: Path) -> set[str]:
-    """The names of the packages in a prefix."""
-    return {path.name.removesuffix(".json").rsplit("-", 2)[0] for path in (prefix / "conda-meta").glob("*-*-*.json")}
+def _kept(prefix: Path, replaced: set[str]) -> list[PrefixRecord]:
+    """The packages in a prefix that stay as they are.
+
+    They are part of what is asked for: py-rattler knows the prefix's Python, which packages without an architecture
+    need, from there alone (``ignored_packages`` hides it).
+    """
+    found = (PrefixRecord.from_path(path) for path in sorted((prefix / "conda-meta").glob("*-*-*.json")))
+    return [record for record in found if record.name.normalized not in replaced]
 
 
 def _write_urls(prefix: Path, entries: list[dict[str, Any]]) -> None:

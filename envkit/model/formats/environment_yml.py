@@ -76,7 +76,7 @@ def read_environment_yml(
     if pip is not None:
         _check_base(document, by_name, pip)
         cuda = _cuda_of_pip(document, pip, platforms[0], plain_build)
-        packages = (*pip.packages, *(text for text in _tools(by_name) if text.split("=")[0] not in pip.names))
+        packages = (*pip.packages, *(text for name, text in _tools(by_name) if name not in pip.names))
     else:
         _check_channels(document, channels)
         cuda = stated_cuda({item.name: item.rest for item in conda}, platforms[0])
@@ -183,18 +183,18 @@ def _python(document: YamlDocument, by_name: Mapping[str, _Dependency]) -> str:
     return pin[1] or pin[2]
 
 
-def _tools(by_name: Mapping[str, _Dependency]) -> Iterator[str]:
-    """pip and its kind as requirements, since the installer pip brings them then."""
+def _tools(by_name: Mapping[str, _Dependency]) -> Iterator[tuple[str, str]]:
+    """pip and its kind by name, as requirements, since the installer pip brings them then."""
     for name in _PIP_TOOLS:
         rest = by_name[name].rest if name in by_name else None
         exact = _EXACT.fullmatch(rest) if rest else None
         if exact is not None:
             is_exact = exact[1] == "==" or exact[4] is not None
-            yield f"{name}=={exact[2]}" if is_exact and not exact[3] else f"{name}=={exact[2]}.*"
+            yield name, f"{name}=={exact[2]}" if is_exact and not exact[3] else f"{name}=={exact[2]}.*"
         elif rest and re.fullmatch(r"\s*[<>!~][^\s\[|]*", rest):
-            yield f"{name}{rest.strip()}"
+            yield name, f"{name}{rest.strip()}"
         elif rest is not None:
-            yield name
+            yield name, name
 
 
 def _cuda_of_pip(
@@ -243,4 +243,4 @@ def _notes(fields: Fields, by_name: Mapping[str, _Dependency], pip: PipSection |
         yield "variables: in the file is left out; envkit sets no variables but those of its hooks."
     beside = sorted(by_name.keys() & BESIDE_PYTHON) if pip is not None else []
     if beside:
-        yield f"{len(beside)} conda packages that come with Python are not pinned: {', '.join(beside[:4])}, ..."
+        yield f"What comes with Python is not pinned: {', '.join(beside)}."

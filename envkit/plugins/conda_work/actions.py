@@ -32,7 +32,7 @@ def run_envkit(arguments: Sequence[str]) -> int:
 
 def check(prefix: str, *, verbose: bool) -> None:
     """Print what envkit says of an environment of its own; of others nothing."""
-    from envkit.plugins.conda_work.diagnosis import check_lines  # noqa: PLC0415 - for this hook alone
+    from envkit.plugins.conda_work.diagnosis import check_lines
 
     managed = read_managed(prefix)
     if managed is not None:
@@ -41,15 +41,15 @@ def check(prefix: str, *, verbose: bool) -> None:
 
 def fix(prefix: str, confirm: Callable[[str], None]) -> int:
     """Have envkit write its hooks and guard again, when it finds them damaged and the user agrees."""
-    from envkit.plugins.conda_work.diagnosis import mend  # noqa: PLC0415 - for this hook alone
+    from envkit.plugins.conda_work.diagnosis import mend
 
     return 0 if read_managed(prefix) is None else mend(prefix, _find, confirm, _print)
 
 
 def export(environments: Sequence[Environment]) -> str:
     """A lock of one environment for one or more platforms: its own, or one of conda's records."""
-    from envkit.plugins.conda_work.lock_text import NotExportableError, conda_only, managed_lock, render_lock  # noqa: PLC0415
-    from envkit.plugins.conda_work.records import entries_of  # noqa: PLC0415 - for this hook alone
+    from envkit.plugins.conda_work.lock_text import NotExportableError, conda_only, managed_lock, render_lock
+    from envkit.plugins.conda_work.records import entries_of
 
     first = environments[0]
     try:
@@ -65,7 +65,7 @@ def export(environments: Sequence[Environment]) -> str:
 
 def hint_for(error: Exception) -> str | None:
     """What to do instead, when conda refuses because an environment of envkit is frozen."""
-    from envkit.plugins.conda_work.rules import frozen_hint  # noqa: PLC0415 - for this hook alone
+    from envkit.plugins.conda_work.rules import frozen_hint
 
     if not isinstance(error, EnvironmentIsFrozenError):
         return None
@@ -102,7 +102,7 @@ class OneTorch(Action):
 def error_against(prefix: str, link: Iterable[Any]) -> CondaError | None:
     """Why conda must not put these records into a prefix; None when it may, or when that cannot be told."""
     try:
-        from envkit.plugins.conda_work.rules import torch_veto  # noqa: PLC0415 - for this hook alone
+        from envkit.plugins.conda_work.rules import torch_veto
 
         managed = read_managed(prefix)
         if managed is None:

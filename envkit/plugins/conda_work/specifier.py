@@ -21,7 +21,7 @@ class LockSpec(EnvironmentSpecBase):
 
     def can_handle(self) -> bool:
         """Whether the file is a lock of envkit, by its content."""
-        from envkit.plugins.conda_work.lock_file import LockProblemError, looks_like_lock  # noqa: PLC0415
+        from envkit.plugins.conda_work.lock_file import LockProblemError, looks_like_lock
 
         if not looks_like_lock(self._text()):
             raise LockProblemError(f"{self.filename} is no lock of envkit.")
@@ -30,7 +30,7 @@ class LockSpec(EnvironmentSpecBase):
     @property
     def env(self) -> Environment:
         """The environment for the platform that conda works for."""
-        from conda.base.context import context  # noqa: PLC0415
+        from conda.base.context import context
 
         return self.env_for(context.subdir)
 
@@ -41,29 +41,32 @@ class LockSpec(EnvironmentSpecBase):
 
     def env_for(self, platform: str) -> Environment:
         """The environment for one of them."""
-        from conda.exceptions import CondaValueError  # noqa: PLC0415
-        from conda.models.environment import Environment  # noqa: PLC0415
+        from conda.base.context import context
+        from conda.exceptions import CondaValueError, DryRunExit
+        from conda.models.environment import Environment
 
-        from envkit.plugins.conda_work.lock_file import LockProblemError  # noqa: PLC0415
-        from envkit.plugins.conda_work.records import records_of  # noqa: PLC0415
+        from envkit.plugins.conda_work.lock_file import LockProblemError
+        from envkit.plugins.conda_work.records import records_of
 
         try:
             records = records_of(self._read(), platform)
         except LockProblemError as error:
             raise CondaValueError(str(error)) from error
+        if context.dry_run:
+            raise DryRunExit  # as conda does for explicit lists: what installs them knows no dry run
         return Environment(platform=platform, explicit_packages=records)
 
     def _text(self) -> str:
-        from conda.env.env import load_file  # noqa: PLC0415
+        from conda.env.env import load_file
 
         text: str = load_file(self.filename)
         return text
 
     def _read(self) -> CondaLock:
-        from conda.common.serialize import yaml  # noqa: PLC0415
-        from conda.exceptions import CondaValueError  # noqa: PLC0415
+        from conda.common.serialize import yaml
+        from conda.exceptions import CondaValueError
 
-        from envkit.plugins.conda_work.lock_file import LockProblemError, read_lock  # noqa: PLC0415
+        from envkit.plugins.conda_work.lock_file import LockProblemError, read_lock
 
         if self._lock is None:
             try:

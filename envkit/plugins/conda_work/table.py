@@ -19,7 +19,7 @@ _LOCK = "envkit-lock"
 
 def settings() -> Iterator[types.CondaSetting]:
     """Where the command is."""
-    from conda.common.configuration import PrimitiveParameter  # noqa: PLC0415 - conda has imported it by then
+    from conda.common.configuration import PrimitiveParameter
 
     yield types.CondaSetting(
         name="envkit_command",
@@ -75,14 +75,14 @@ def post_solves() -> Iterator[types.CondaPostSolve]:
 
 def pre_transaction_actions() -> Iterator[types.CondaPreTransactionAction]:
     """The veto once more, for what conda installs without a solver."""
-    from envkit.plugins.conda_work.actions import OneTorch  # noqa: PLC0415 - only for a transaction
+    from envkit.plugins.conda_work.actions import OneTorch
 
     yield types.CondaPreTransactionAction(name="envkit-one-torch", action=OneTorch)
 
 
 def error_hints(error: Exception) -> Iterator[types.CondaErrorHint]:
     """For environments that are frozen because they are envkit's."""
-    from envkit.plugins.conda_work.actions import hint_for  # noqa: PLC0415 - only when conda fails
+    from envkit.plugins.conda_work.actions import hint_for
 
     text = hint_for(error)
     if text is not None:
@@ -90,30 +90,30 @@ def error_hints(error: Exception) -> Iterator[types.CondaErrorHint]:
 
 
 def _run_envkit(arguments: tuple[str, ...]) -> int:
-    from envkit.plugins.conda_work.actions import run_envkit  # noqa: PLC0415 - see the module's first line
+    from envkit.plugins.conda_work.actions import run_envkit
 
     return run_envkit(arguments)
 
 
 def _check(prefix: str, verbose: bool) -> None:  # noqa: FBT001 - conda's signature
-    from envkit.plugins.conda_work.actions import check  # noqa: PLC0415 - see the module's first line
+    from envkit.plugins.conda_work.actions import check
 
     check(prefix, verbose=verbose)
 
 
 def _fix(prefix: str, _arguments: object, confirm: Callable[[str], None]) -> int:
-    from envkit.plugins.conda_work.actions import fix  # noqa: PLC0415 - see the module's first line
+    from envkit.plugins.conda_work.actions import fix
 
     return fix(prefix, confirm)
 
 
 def _export(environments: Iterable[Environment]) -> str:
-    from envkit.plugins.conda_work.actions import export  # noqa: PLC0415 - see the module's first line
+    from envkit.plugins.conda_work.actions import export
 
     return export(list(environments))
 
 
 def _veto(_repodata: str, _unlink: tuple[PackageRecord, ...], link: tuple[PackageRecord, ...]) -> None:
-    from envkit.plugins.conda_work.actions import veto  # noqa: PLC0415 - see the module's first line
+    from envkit.plugins.conda_work.actions import veto
 
     veto(link)

@@ -41,7 +41,7 @@ def test_the_slot_is_filled_in_everywhere(tmp_path, slot):
 
 def test_candidates_are_the_recorded_folder_then_the_usual_ones(tmp_path):
     hook = install_hooks(tmp_path, slot="VENV", toolkit=toolkit("/opt//tk/x/../cuda-11.3/"))[0]
-    (line,) = [line for line in hook.read_text(encoding="utf-8").splitlines() if line.startswith("for _envkit_toolkit")]
+    (line,) = [line for line in hook.read_text(encoding="utf-8").splitlines() if "for _envkit_toolkit" in line]
     words = line.split(" in ")[1].removesuffix("; do").split()
     assert words[:3] == ["'/opt/tk/cuda-11.3'", "'/usr/local/cuda-11.3'", "'/opt/cuda-11.3'"]
     assert "'/usr/local/cuda'" not in words
@@ -51,9 +51,17 @@ def test_install_without_a_toolkit_removes_ours_and_leaves_others(tmp_path):
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     other = tmp_path / "etc" / "conda" / "activate.d" / "cuda-nvcc.sh"
     other.write_text("")
-    assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
+    assert install_hooks(tmp_path, slot="VENV", toolkit=None) == ()
     assert names(tmp_path) == ["etc/conda/activate.d/cuda-nvcc.sh"]
     assert not (tmp_path / "etc" / "conda" / "deactivate.d").exists()
+
+
+def test_a_conda_prefix_without_a_toolkit_heals_path(tmp_path):
+    install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
+    assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
+    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS)
+    install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
+    assert {name.split(".d/")[1].split(".")[0] for name in names(tmp_path)} == {"envkit-cuda"}
 
 
 def test_remove_tells_what_was_there(tmp_path):
