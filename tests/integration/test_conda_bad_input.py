@@ -123,11 +123,7 @@ def said(done, code: int, *words: str) -> str:
 
 def left(prefix: Path) -> list[str]:
     """What is beside and at a prefix that was not made."""
-    return (
-        sorted(str(path.relative_to(prefix.parent)) for path in prefix.parent.rglob("*"))
-        if prefix.parent.is_dir()
-        else []
-    )
+    return sorted(str(path.relative_to(prefix.parent)) for path in prefix.parent.rglob("*"))
 
 
 def test_all_is_well_when_nothing_is_wrong(envkit, lock, tmp_path):
@@ -209,7 +205,6 @@ def test_a_package_with_other_bytes_than_the_lock_says(envkit, lock, server, cha
     assert left(prefix) == []
 
 
-@pytest.mark.xfail(reason="the archive's own checksum fails before its hash is known, and that is told as a login page")
 def test_a_damaged_package(envkit, lock, server, tmp_path):
     server.corrupt("part-1.0-0.conda")
     prefix = tmp_path / "envs" / "demo"
