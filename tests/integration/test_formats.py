@@ -192,6 +192,8 @@ def test_pip_in_a_conda_prefix_there_and_back(envkit, project, conda, name):
     back = envkit("restore", file, "--name", "back", "--backend", "conda", "--no-verify", "--json")
     assert back.code == 0, back.err
     assert back.json["environment"]["installer"] == "pip"
+    again = envkit("create", file, "--name", "back", "--backend", "conda", "--no-verify", "--json")
+    assert (again.code, again.json["created"]) == (0, False), again.err
     assert explicit(conda.envs / "back") == explicit(conda.envs / "p")
     assert [item.file for item in own_lock(conda.envs / "back").platforms["linux-64"].packages] == [
         "pip-22.0-py3-none-any.whl"
