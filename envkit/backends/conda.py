@@ -5,8 +5,10 @@ Only this module knows where conda puts things. It never runs conda: prefixes ar
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,41 +98,51 @@ def _takes_new(folder: Path) -> bool:
 
 def register(prefix: Path) -> None:
     """Write a prefix into conda's list, ``~/.conda/environments.txt``, as conda does; a list that cannot be is none."""
-    listed = _environments_txt()
-    try:
-        if os.fspath(prefix) in listed.read_text(encoding="utf-8").splitlines():
-            return
-    except FileNotFoundError:
-        pass
-    except (OSError, UnicodeDecodeError):
+    lines, listed = _listed(), _environments_txt()
+    if lines is None or is_registered(prefix):
         return
+    separator = b"\n" if lines and lines[-1] else b""
     try:
         listed.parent.mkdir(parents=True, exist_ok=True)
-        with listed.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(f"{prefix}\n")
+        with listed.open("ab") as file:
+            file.write(separator + os.fsencode(prefix) + b"\n")
     except OSError:  # conda finds it in its own folders all the same
         return
 
 
 def unregister(prefix: Path) -> None:
     """Take a prefix that is gone out of conda's list."""
-    listed = _environments_txt()
-    try:
-        lines = listed.read_text(encoding="utf-8").splitlines(keepends=True)
-        others = [line for line in lines if line.strip() != os.fspath(prefix)]
-        if others != lines:
-            fs.write_text(listed, "".join(others))
-    except (OSError, UnicodeDecodeError):  # conda passes over prefixes that are not there
+    lines = _listed()
+    others = [line for line in lines or () if line.strip() != os.fsencode(prefix)]
+    if lines is None or others == lines:
         return
+    listed = Path(os.path.realpath(_environments_txt()))
+    with contextlib.suppress(OSError):  # conda passes over prefixes that are not there
+        if os.access(listed, os.W_OK):
+            fs.write_bytes(listed, b"\n".join(others), mode=stat.S_IMODE(listed.stat().st_mode))
+
+
+def is_registered(prefix: Path) -> bool:
+    """Whether conda's list has a prefix."""
+    return os.fsencode(prefix) in [line.strip() for line in _listed() or ()]
 
 
 def registered() -> tuple[Path, ...]:
     """The prefixes in conda's list, whether or not they are there."""
+    return tuple(Path(os.fsdecode(line.strip())) for line in _listed() or () if line.strip())
+
+
+def _listed() -> list[bytes] | None:
+    """The lines of conda's list, byte by byte as they are; None where it cannot be read."""
+    listed = _environments_txt()
     try:
-        lines = _environments_txt().read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ()
-    return tuple(Path(line.strip()) for line in lines if line.strip())
+        if listed.exists() and not listed.is_file():  # a pipe would be waited for
+            return None
+        return listed.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError:
+        return None
 
 
 def _environments_txt() -> Path:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from envkit import __version__, fs
 from envkit.activation import attach_hooks, install_hooks, slot_of
-from envkit.backends import conda
 from envkit.backends.venv import make_venv
 from envkit.errors import EnvkitError, StorageError
 from envkit.installers.condarc import read_conda_settings
@@ -20,6 +19,7 @@ from envkit.model.additions import NOTHING_ADDED
 from envkit.model.environment import Environment, python_of
 from envkit.operations import clock, environments, journal, mend, recovery
 from envkit.operations.conda_base import INSTALL_TIMEOUT_S
+from envkit.operations.conda_list import keep_conda_list
 from envkit.operations.editables import reinstall_editables
 from envkit.operations.environments import write_record
 from envkit.operations.own_files import drift_text, write_own_files
@@ -135,7 +135,7 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     fs.flush(prefix, limit_s=_FLUSH_LIMIT_S)
     write_record(environment)  # last: what has a record is whole
     if plan.backend == "conda":
-        conda.register(prefix)
+        keep_conda_list(prefix)
     seconds.until_now("hooks")
     return environment
 

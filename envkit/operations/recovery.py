@@ -12,6 +12,7 @@ from envkit.errors import ExistsError
 from envkit.model.environment import RECORD
 from envkit.operations import journal as journals
 from envkit.operations.add_undo import has_plan, undo_add
+from envkit.operations.conda_list import keep_conda_list
 from envkit.operations.journal import MARKER, Journal
 from envkit.operations.waiting import wait_for_the_end
 
@@ -104,6 +105,7 @@ def recover(
     journal = journals.read(prefix)
     if journal is None:
         for folder in _siblings(prefix, "gone"):  # of a removal that had no room for a journal
+            keep_conda_list(prefix)
             fs.remove_tree(folder)
         return None
     if not journal.owner.is_this_process():
@@ -166,6 +168,7 @@ def undo(journal: Journal, *, is_going: bool = False) -> Path | None:
         undo_add(prefix, is_going=is_going)
     elif operation == "remove" and not journal.gone.exists() and journal.was_there:
         fs.empty_folder(prefix, first=".envkit")  # a mount point: the folder itself cannot go
+    keep_conda_list(prefix)
     fs.remove_tree(journal.gone)
     journals.end(journal)
     for folder in () if has_record(prefix) else journal.made_folders:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
-from envkit.backends import conda
 from envkit.errors import BusyError, EnvkitError, NotFoundError, StorageError, UsageError
 from envkit.installers.installed import unowned_files
 from envkit.operations import journal
+from envkit.operations.conda_list import keep_conda_list
 from envkit.operations.environments import (
     find_environment,
     forget,
@@ -110,7 +110,6 @@ def remove(
             raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
         _delete(prefix)
         forget(prefix)
-        conda.unregister(prefix)
     return RemoveResult(prefix, snapshots, environment.spec, has_own_name=has_own_name)
 
 
@@ -223,4 +222,5 @@ def _delete_without_journal(prefix: Path) -> None:
     """Delete where there is no room for a journal, since this makes room; the name tells the next envkit the rest."""
     gone = journal.aside(prefix, "gone", secrets.token_hex(4))
     prefix.rename(gone)
+    keep_conda_list(prefix)
     fs.remove_tree(gone)

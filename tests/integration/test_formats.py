@@ -245,3 +245,20 @@ def test_c18_the_snapshot_of_a_conda_environment_is_portable(envkit, conda, cond
     elsewhere = envkit("restore", tmp_path / "environment.yml", "--prefix", tmp_path / "here", "--no-verify", "--json")
     assert elsewhere.code == 0, elsewhere.err
     assert sorted(str(path) for path in made.rglob("*")) == before
+
+
+def test_c17_lines_that_point_to_a_build_machine(envkit, conda, made):
+    """EK-C17: conda's Python packages may say where they were built; a snapshot says their versions."""
+    (info,) = made.glob("lib/python3.11/site-packages/numpy-*.dist-info")
+    (info / "direct_url.json").write_text('{"url": "file:///build/feedstock_root/numpy_163/work", "dir_info": {}}')
+    taken = envkit("snapshot", "take", CPU, "--json")
+    assert taken.code == 0, taken.err
+    folder = Path(taken.json["snapshot"])
+    assert "numpy==1.26.4" in (folder / "pip-freeze.txt").read_text().splitlines()
+    assert "file:///build" in (folder / "pip-freeze.raw.txt").read_text()
+    stored = {path.name for path in folder.iterdir() if "feedstock_root" in path.read_text()}
+    assert stored == {"pip-freeze.raw.txt"}
+    assert envkit("remove", CPU, "--yes").code == 0
+    done = envkit("restore", CPU, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    assert not conda.envs.joinpath(CPU).exists()

@@ -7,8 +7,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 import trustme
 
 import envkit
-from envkit.errors import DownloadError, EnvkitError, ExitCode, UnsatisfiableError, UsageError
+from envkit.errors import DownloadError, EnvkitError, ExitCode, ProgramError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import CondaSettings
 from envkit.installers.rattler import calls
 from envkit.model.conda_record import CondaRecord
@@ -49,6 +51,8 @@ def folder(tmp_path_factory):
     main.add("base", "1.1")
     main.add("app", "1.0", depends=["base >=1.0", "noisy"])
     main.add("noisy", "1.0", noarch="generic", scripts={"post-link": "#!/bin/sh\necho ran > $PREFIX/ran\n"})
+    main.add("python", "3.11.4", files={"bin/python3.11": "#!/bin/sh\n"})
+    main.add("pure", "1.0", noarch="python", depends=["python"], files={"site-packages/pure.py": "x = 1\n"})
     main.add("tracked", "1.0", track_features="one two", constrains=["app >5"], build_number=3)
     main.add("gpu", "1.0", depends=["__cuda >=12"])
     main.add("big", "1.0", files={"share/big.bin": bytes(range(256)) * 8000}, extension="tar.bz2")
@@ -249,6 +253,19 @@ def test_a_second_installation_replaces_or_adds(server, tmp_path):
         if line[0] in "+-":
             (state.add if line[0] == "+" else state.discard)(line[1:])
     assert state == {"main/linux-64::base-1.1-0"}
+
+
+def test_packages_that_are_there_stay_untouched_when_others_are_added(server, tmp_path):
+    """A pure Python package is laid out by the Python that is there."""
+    settings, prefix = settings_for(server), tmp_path / "prefix"
+    install(solve(["main"], ["python", "base"], settings), prefix, settings)
+    before = {path: path.stat().st_mtime_ns for path in [*prefix.glob("conda-meta/*.json"), prefix / "bin/python3.11"]}
+    pure = [record for record in solve(["main"], ["pure"], settings) if record["name"] == "pure"]
+    install(pure, prefix, settings, add=True)
+    assert (prefix / "lib/python3.11/site-packages/pure.py").read_text() == "x = 1\n"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert meta(prefix, "python")["requested_specs"] == ["python"]
+    assert meta(prefix, "pure")["requested_specs"] == ["pure"]
 
 
 def test_a_warm_cache_needs_no_network(server, tmp_path):
@@ -555,6 +572,10 @@ def test_rattler_s_own_credentials_count(folder, tmp_path, monkeypatch):
         (tmp_path / "auth.json").write_text(json.dumps({"127.0.0.1": {"CondaToken": TOKEN}}))
         patch.setenv("RATTLER_AUTH_FILE", str(tmp_path / "auth.json"))
         assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        server.fail("big-1.0-0.tar.bz2", 500)
+        records = Channel(folder / "main").locked("big")
+        error, _ = failing(lambda: install(records, tmp_path / "prefix", settings_for(server)))
+        assert TOKEN not in f"{error.message} {error.why} {error.hint}"
 
 
 def test_a_mirror_is_asked_for_a_channel_that_keeps_its_address(server, tmp_path):
@@ -692,3 +713,34 @@ def test_a_killed_envkit_leaves_no_worker(server, folder, tmp_path):
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_worker_that_dies_is_told(server, folder, tmp_path):
+    server.hang("big-1.0-0.tar.bz2")
+    records = Channel(folder / "main").locked("big")
+
+    def kill():
+        deadline = time.monotonic() + 20
+        while not server.asked_for("big-1.0-0.tar.bz2") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        own = Path(f"/proc/{os.getpid()}/task")
+        children = {pid for task in own.iterdir() for pid in (task / "children").read_text().split()}
+        for pid in children:
+            if b"worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ProgramError, match=r"py-rattler did not finish: .* signal 9"):
+        install(records, tmp_path / "prefix", settings_for(server))
+    killer.join()
+
+
+def test_a_call_that_takes_too_long_is_ended(server):
+    server.hang("main/noarch/repodata_shards.msgpack.zst")
+    with pytest.raises(ProgramError, match="did not end within 2 s") as caught:
+        calls.solve(
+            ["main"], ["base"], platform=PLATFORM, virtual_packages=[], settings=settings_for(server), offline=False,
+            timeout_s=2, progress=Silent(),
+        )  # fmt: skip
+    assert caught.value.exit_code is ExitCode.EXTERNAL

@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.kills import KEEP, OPERATIONS, Killer, Moment, draw
-from tests.support.world import NEW, OLD, Done, Place, World, differences, entries, make_world, remove
+from tests.support.world import KINDS, NEW, OLD, Done, Place, World, differences, entries, make_world, remove
 
 SEED = 20261201
 SHARES = {"create": 0.5, "replace": 0.25, "remove": 0.25}
@@ -53,7 +53,7 @@ class Campaign:
     def __init__(self, world: World) -> None:
         self.world, self.killer = world, Killer(world)
         self._make_neighbours()
-        self._folders = (world.home, world.project, world.elsewhere, world.data / "envs")
+        self._folders = (world.home, world.project, world.elsewhere, world.data / "envs", world.envs, world.envs.parent)
         self._places = [world.place("home"), world.place("prefix")]
         self._before = self._sentinel()
 
@@ -74,6 +74,7 @@ class Campaign:
 
     def _sentinel(self) -> dict[str, tuple[int, int, str]]:
         own = [path for place in self._places for path in _own(place)]
+        own.append(self.world.home / ".conda" / "environments.txt")  # looked at line by line
         return entries(*self._folders, but=own)
 
     def run(self, moment: Moment) -> Outcome:
@@ -108,9 +109,21 @@ class Campaign:
         strays = [*world.strays(place), *place.ours()]
         if strays:
             outcome.losses.append(f"left behind: {', '.join(strays)}")
+        if world.kind != "venv":
+            outcome.losses += self._lies_of_conda(place)
         changed = differences(self._before, self._sentinel(), times_of=map(str, self._folders))
         if changed:
             outcome.losses.append(f"changed outside: {', '.join(changed)}")
+
+    def _lies_of_conda(self, place: Place) -> list[str]:
+        """What is not true in conda's own list."""
+        expected = {
+            str(self.world.place("home", "neighbour").prefix),
+            str(self.world.place("prefix", "next door").prefix),
+        }
+        expected |= {str(place.prefix)} if self.world.listed(place) == "complete" else set()
+        lines = self.world.conda_list()
+        return [] if sorted(lines) == sorted(expected) else [f"conda's list is {lines}, not {sorted(expected)}"]
 
     def _no_process_is_left(self, outcome: Outcome) -> None:
         end = time.monotonic() + 1
@@ -182,6 +195,7 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--operation", choices=[*OPERATIONS, "all"], default="all")
+    parser.add_argument("--kind", choices=KINDS, default="venv")
     parser.add_argument("--keep", action="store_true", help="keep the scratch folder")
     parser.add_argument("--verbose", "-v", action="store_true")
     options = parser.parse_args()
@@ -189,7 +203,7 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="envkit-campaign-")).resolve()
     lost = 0
     try:
-        with make_world(root) as world:
+        with make_world(root, kind=options.kind) as world:
             campaign = Campaign(world)
             rows = []
             for operation, share in shares.items():

@@ -121,7 +121,8 @@ class Killer:
         for kind in ("home", "prefix"):
             self.clear(world.place(kind))
         if moment.cold:
-            remove(world.cache / "uv")
+            for name in ("uv", "rattler"):
+                remove(world.cache / name)
         if moment.operation == "create":
             if moment.folder:
                 place.prefix.mkdir(mode=0o700)
@@ -138,10 +139,16 @@ class Killer:
             _copy(prepared, place.prefix)
         else:
             _copy(place.prefix, prepared)
-        if moment.place == "prefix":
-            text = (world.data / "prefixes.txt").read_text() if (world.data / "prefixes.txt").exists() else ""
-            if f"{place.prefix}\n" not in text:
-                (world.data / "prefixes.txt").write_text(f"{text}{place.prefix}\n")
+        self._make_known(place)
+
+    def _make_known(self, place: Place) -> None:
+        """Write the prefix into envkit's list and conda's, as its creation does."""
+        if self.world.kind != "venv":
+            self.world.write_conda_list([*self.world.conda_list(), str(place.prefix)])
+        known = self.world.data / "prefixes.txt"
+        text = known.read_text() if known.exists() else ""
+        if place.prefix.parent != self.world.data / "envs" and f"{place.prefix}\n" not in text:
+            known.write_text(f"{text}{place.prefix}\n")
 
     def clear(self, place: Place) -> None:
         """Nothing of the environment under test is left."""
@@ -152,6 +159,8 @@ class Killer:
             remove(self.world.root / name)
         for folder in (self.world.data / "snapshots").glob(f"{place.prefix.name}-*"):
             remove(folder)
+        if self.world.kind != "venv":
+            self.world.write_conda_list([line for line in self.world.conda_list() if line != str(place.prefix)])
         known = self.world.data / "prefixes.txt"
         if known.is_file():
             lines = [line for line in known.read_text().splitlines() if line != str(place.prefix)]

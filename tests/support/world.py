@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.channel import Channel
+from tests.support.conda_pythons import python_package
+from tests.support.conda_torch import distribution
 from tests.support.index import Index, serve_index
 from tests.support.wheels import file_hash, make_wheel
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 STUB_TORCH = Path(__file__).parents[1] / "data" / "stub_torch"
 TORCH = "1.12.1+cpu"
+KINDS = ("venv", "conda", "pip-in-conda")
+"""What environments are: virtual ones, those of the installer conda, those of pip in a conda prefix."""
 OLD, NEW = "1.0", "2.0"
 """Versions of the stub ``marker``: of the environment that is there, and of the one that replaces it."""
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -96,10 +101,11 @@ class World:
         variables: of every command.
         hidden: files and folders whose names begin with a dot and that are not envkit's.
         files: how many files the stub ``filler`` has.
+        kind: of ``KINDS``.
     """
 
-    def __init__(self, root: Path, index: Index, files: int) -> None:
-        self.root, self.index, self.files = root, index, files
+    def __init__(self, root: Path, index: Index, files: int, kind: str = "venv", packages: Path | None = None) -> None:
+        self.root, self.index, self.files, self.kind = root, index, files, kind
         self.hidden: set[Path] = set()
         self.home, self.project, self.elsewhere = root / "user", root / "project", root / "elsewhere"
         self.data, self.cache, self.temporary = root / "data", root / "cache", root / "tmp"
@@ -115,6 +121,7 @@ class World:
             "XDG_DATA_HOME": str(self.home / ".local"),
             "XDG_CONFIG_DIRS": str(self.home / "none"),
             "UV_CACHE_DIR": str(self.cache / "uv"),
+            "RATTLER_CACHE_DIR": str(self.cache / "rattler"),
             "VIRTUALENV_OVERRIDE_APP_DATA": str(self.cache / "virtualenv"),
             "RUSTUP_HOME": str(self.cache / "rustup"),  # pip asks rustc for its version
             "TMPDIR": str(self.temporary),
@@ -123,7 +130,18 @@ class World:
             "PIP_CONFIG_FILE": os.devnull,
             "STUB_TORCH": json.dumps({"version": TORCH, "cuda": None, "torchvision": None, "torchaudio": None}),
         }
-        self._make_wheels()
+        self.channel = Channel(root / "channels" / "forge") if kind != "venv" else None
+        if self.channel is not None:
+            python_package(self.channel, PYTHON, cache=packages or root / "packages")
+        if self.channel is not None and kind == "conda":
+            self._make_packages(self.channel)
+        else:
+            self._make_wheels()
+        if self.channel is not None:
+            self.channel.index()
+            (self.home / ".condarc").write_text(json.dumps({"channel_alias": (root / "channels").as_uri()}))
+            (self.home / ".conda").mkdir()
+            (self.home / ".conda" / "envs").mkdir()
         self.old = self.write_lock("old", {"marker": OLD})
         self.new = self.write_lock("new", {"marker": NEW})
         self.tiny = self.write_lock("tiny", {"marker": OLD}, without={"filler"})
@@ -137,6 +155,20 @@ class World:
             make_wheel(folder, "marker", version)
         make_wheel(folder, "filler", "1.0", files={f"filler/f{n:05}.py": f"n = {n}\n" for n in range(self.files)})
 
+    def _make_packages(self, channel: Channel) -> None:
+        site = f"lib/python{PYTHON}/site-packages"
+
+        def add(name: str, version: str, files: Mapping[str, str | bytes], project: str | None = None) -> None:
+            build = "py_cpu_0" if name == "pytorch" else "0"
+            channel.add(name, version, build=build, files=distribution(project or name, version, files, site))
+
+        for package, project, version in (("pytorch", "torch", TORCH), ("numpy", "numpy", "1.26.4")):
+            modules = {f"{project}/{path.name}": path.read_bytes() for path in (STUB_TORCH / project).glob("*.py")}
+            add(package, version.partition("+")[0], modules, project)
+        for version in (OLD, NEW):
+            add("marker", version, {"marker/__init__.py": f"__version__ = {version!r}\n"})
+        add("filler", "1.0", {f"filler/f{n:05}.py": f"n = {n}\n" for n in range(self.files)})
+
     def write_lock(
         self,
         name: str,
@@ -148,31 +180,58 @@ class World:
     ) -> Path:
         """Write a lock of the wheels on the index: of ``versions`` where several are there, nothing of ``without``."""
         packages = []
-        for wheel in sorted(self.index.folder.iterdir()):
+        for wheel in [] if self.kind == "conda" else sorted(self.index.folder.iterdir()):
             project, version = wheel.name.split("-")[:2]
             if project not in without and versions.get(project, version) == version:
                 packages.append({"name": project, "version": version, "file": wheel.name, "sha256": file_hash(wheel)})
+        base = [
+            record
+            for record in (self.channel.locked() if self.channel is not None else ())
+            if record["name"] not in without and versions.get(record["name"], record["version"]) == record["version"]
+        ]
+        is_conda = self.kind == "conda"
         content = {
             "schema": 1,
             "spec": "demo",
             "spec_sha256": None,
             "created_by": "a test",
-            "installer": "pip",
+            "installer": "conda" if is_conda else "pip",
             "python": PYTHON,
             "cuda": cuda,
             "toolkit": "none",
-            "platforms": {"linux-64": {"needs": dict(needs or {}), "packages": packages, "base": []}},
+            "platforms": {
+                "linux-64": {
+                    "needs": dict(needs or {}),
+                    "packages": base if is_conda else packages,
+                    "base": [] if is_conda else base,
+                }
+            },
         }
         path = self.project / f"{name}.lock.yaml"
         path.write_text(json.dumps(content, indent=1))
         return path
 
     def place(self, kind: str, name: str = "demo") -> Place:
-        """A place in envkit's own folder (``home``) or outside it (``prefix``)."""
+        """A place in envkit's own folder, or conda's (``home``), or outside it (``prefix``)."""
         if kind == "home":
-            return Place(self.data / "envs" / name, ("--name", name), name)
+            return Place(self.envs / name, ("--name", name), name)
         prefix = self.elsewhere / name
         return Place(prefix, ("--prefix", str(prefix)), str(prefix))
+
+    @property
+    def envs(self) -> Path:
+        """Where environments go that have a name."""
+        return self.data / "envs" if self.kind == "venv" else self.home / ".conda" / "envs"
+
+    def conda_list(self) -> list[str]:
+        """The lines of conda's list of environments."""
+        path = self.home / ".conda" / "environments.txt"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def write_conda_list(self, lines: Iterable[str]) -> None:
+        """Write them again, each once."""
+        text = "".join(f"{line}\n" for line in dict.fromkeys(lines))
+        (self.home / ".conda" / "environments.txt").write_text(text)
 
     def argv(self, *arguments: str | Path) -> list[str]:
         """The command line of envkit."""
@@ -180,7 +239,8 @@ class World:
 
     def create(self, lock: Path, place: Place, *options: str) -> list[str]:
         """Arguments of a creation."""
-        return ["create", str(lock), *place.options, "--python", sys.executable, *options]
+        python = ["--python", sys.executable] if self.kind == "venv" else []
+        return ["create", str(lock), *place.options, *python, *options]
 
     def envkit(self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout_s: float = 120) -> Done:
         """Run envkit to its end."""
@@ -236,7 +296,7 @@ class World:
     def strays(self, *places: Place) -> list[str]:
         """What envkit left behind: temporary files, journals and folders that were set aside."""
         folders = [self.data, *(self.data / name for name in ("envs", "locks", "snapshots", "cache", "logs"))]
-        folders += [*(self.data / "snapshots").glob("*"), self.elsewhere, self.project]
+        folders += [*(self.data / "snapshots").glob("*"), self.elsewhere, self.project, self.envs]
         folders += [place.prefix / ".envkit" for place in places] + [place.prefix for place in places]
         usual = {".envkit", ".gitignore", ".lock"}
         found = [
@@ -304,7 +364,15 @@ def remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def make_world(root: Path, *, files: int = 1500) -> Iterator[World]:
-    """Make a world below ``root``, an empty folder, and serve its index while the block runs."""
+def make_world(root: Path, *, files: int = 1500, kind: str = "venv", packages: Path | None = None) -> Iterator[World]:
+    """Make a world below ``root``, an empty folder, and serve its index while the block runs.
+
+    Args:
+        root: an empty folder.
+        files: how many the stub ``filler`` has.
+        kind: of ``KINDS``.
+        packages: where conda packages of Python are kept from one world to the next.
+    """
+    (root / "wheels").mkdir(exist_ok=True)
     with serve_index(root / "wheels") as index:
-        yield World(root, index, files)
+        yield World(root, index, files, kind, packages)

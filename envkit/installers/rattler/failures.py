@@ -68,6 +68,14 @@ def _spec(failure: _Failure) -> EnvkitError:
 
 
 def _unsatisfiable(failure: _Failure) -> EnvkitError:
+    if "has been cancelled" in failure.said:
+        return ProgramError(
+            "The solve did not end in time.",
+            argv=("py-rattler",),
+            returncode=None,
+            why=failure.said,
+            hint="Pin more of the versions in the spec: fewer choices are solved faster.",
+        )
     lines = [line.rstrip() for line in failure.said.splitlines() if line.strip()]
     more = len(lines) - _REASON_LINES
     shown = lines[:_REASON_LINES] + ([f"... and {more} more lines"] if more > 0 else [])

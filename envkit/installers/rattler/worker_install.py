@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rattler import MatchSpec, Subdir, install
+from rattler import MatchSpec, PrefixRecord, Subdir, install
 from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
@@ -44,18 +44,20 @@ async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, 
         if missing:
             raise KnownFailureError("offline", files=missing)
     tagged = (prefix / "CACHEDIR.TAG").exists()
-    names = {entry["name"] for entry in entries}
+    kept = _kept(prefix, {entry["name"] for entry in entries}) if request["add"] else []
+    # a kept package's own specs would be forgotten
+    specs = [spec for record in kept for spec in record.requested_specs]
+    specs += [entry["requested"] for entry in entries if entry.get("requested")]
     mode = ValidationMode.full() if request["full_check"] else ValidationMode.fast()
     try:
         await install(
-            [make_record(entry) for entry in entries],
+            [*kept, *(make_record(entry) for entry in entries)],
             prefix,
             platform=Subdir(request["platform"]),
             execute_link_scripts=False,
             show_progress=False,
             client=make_client(request),
-            ignored_packages=_installed(prefix) - names if request["add"] else None,
-            requested_specs=[_inner(entry["requested"]) for entry in entries if entry.get("requested")],
+            requested_specs=[_inner(spec) for spec in specs],
             reporter=cast("InstallerReporter", reporter),  # any object with some of its methods
             package_cache=PackageCache.new_layered([cache], validation_mode=mode),
         )
@@ -125,9 +127,14 @@ def _inner(spec: str) -> MatchSpec:
     return inner
 
 
-def _installed(prefix: Path) -> set[str]:
-    """The names of the packages in a prefix."""
-    return {path.name.removesuffix(".json").rsplit("-", 2)[0] for path in (prefix / "conda-meta").glob("*-*-*.json")}
+def _kept(prefix: Path, replaced: set[str]) -> list[PrefixRecord]:
+    """The packages in a prefix that stay as they are.
+
+    They are part of what is asked for: py-rattler knows the prefix's Python, which packages without an architecture
+    need, from there alone (``ignored_packages`` hides it).
+    """
+    found = (PrefixRecord.from_path(path) for path in sorted((prefix / "conda-meta").glob("*-*-*.json")))
+    return [record for record in found if record.name.normalized not in replaced]
 
 
 def _write_urls(prefix: Path, entries: list[dict[str, Any]]) -> None:

@@ -24,6 +24,7 @@ from rattler.exceptions import GatewayError, InvalidMatchSpecError, SolverError
 from rattler.repo_data import MultiSource
 
 from envkit.installers.rattler.worker_net import KnownFailureError, Watch, make_client, make_record
+from envkit.installers.rattler.worker_report import IndexLine
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -53,13 +54,16 @@ _KEPT = (
 async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """The records that satisfy the request."""
     repodata = Repodata(request)
-    Watch(request["idle_s"], repodata.cache, repodata.waiting, leave)
+    line = IndexLine(request["channels"], draws=request["draws"])
+    Watch(request["idle_s"], repodata.cache, repodata.waiting, leave, line.draw)
     try:
         specs = [parse_spec(text, said) for text, said in request["specs"]]
         constraints = [parse_spec(text, said) for text, said in request["constraints"]]
         records = await _solve(request, repodata, specs, constraints)
     except KnownFailureError as failure:
         return {"error": failure.facts}
+    finally:
+        line.end()
     asked = {spec.name.normalized: said for spec, (_, said) in zip(specs, request["specs"], strict=True) if spec.name}
     entries = [entry_of(record, request["channels"]) for record in records]
     for entry in entries:
