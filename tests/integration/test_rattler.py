@@ -507,6 +507,20 @@ def test_a_package_with_another_hash_is_told_with_both(server, folder, tmp_path)
     assert not (tmp_path / "prefix/share").exists()
 
 
+@pytest.mark.parametrize("kind", ["sha256", "md5"])
+def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path, kind):
+    settings = CondaSettings(channel_alias=folder.as_uri(), retries=0)
+    (record,) = solve(["main"], ["base"], settings)
+    other = "0" * len(record[kind])
+    wrong = {key: value for key, value in record.items() if key not in {"sha256", "md5"}} | {kind: other}
+    with pytest.raises(DownloadError, match=r"Hash mismatch: base-1\.1-0\.conda from main") as caught:
+        install([wrong], tmp_path / "env", settings)
+    assert other in str(caught.value.why)
+    assert not (tmp_path / "env" / "conda-meta").exists()
+    install([record], tmp_path / "env", settings)
+    assert meta(tmp_path / "env", "base")["sha256"] == record["sha256"]
+
+
 def test_a_package_without_a_hash_is_refused(server, folder, tmp_path):
     record = Channel(folder / "main").locked("big")[0] | {"sha256": None, "md5": None}
     with pytest.raises(UsageError, match="has no hash"):
