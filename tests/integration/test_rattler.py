@@ -521,6 +521,14 @@ def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path,
     assert meta(tmp_path / "env", "base")["sha256"] == record["sha256"]
 
 
+@pytest.mark.parametrize("place", ["../../outside", "/tmp/outside", "lib/../../outside", "C:\\outside"])
+def test_packages_of_python_stay_inside_the_environment(server, folder, tmp_path, place):
+    """py-rattler links files wherever the record of Python says."""
+    (record,) = Channel(folder / "main").locked("python")
+    with pytest.raises(DownloadError, match="outside of the environment"):
+        install([record | {"python_site_packages_path": place}], tmp_path / "prefix", settings_for(server))
+
+
 def test_a_package_without_a_hash_is_refused(server, folder, tmp_path):
     record = Channel(folder / "main").locked("big")[0] | {"sha256": None, "md5": None}
     with pytest.raises(UsageError, match="has no hash"):

@@ -10,11 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import UsageError
+from envkit.errors import DownloadError, UsageError
 from envkit.installers.rattler.child import ask
 from envkit.installers.rattler.failures import failure_of
 from envkit.installers.rattler.finding import fetched_packages, find_records
 from envkit.installers.rattler.network import plan_network
+from envkit.model.conda_record import leads_outside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,5 +173,11 @@ def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
     """A record with its address for the worker."""
     if not (record.get("sha256") or record.get("md5")):
         raise UsageError(f"{record['file']} has no hash, so it cannot be told whether it is the right file.")
+    folder = record.get("python_site_packages_path")
+    if leads_outside(folder):
+        raise DownloadError(
+            f"{record['file']} of {record['channel']} wants packages of Python in {folder!r}, outside of the environment.",
+            hint="Do not install it. Another channel or version may be sound.",
+        )
     url = network.channels[str(record["channel"])][0].url
     return {**record, "channel_url": url, "url": f"{url}/{record['subdir']}/{record['file']}"}
