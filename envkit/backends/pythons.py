@@ -60,16 +60,10 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
     Raises:
         UnfitMachineError: there is none; names those which were found.
     """
-    if asked is not None and not re.fullmatch(r"\d+(\.\d+)*", asked):
+    if asked is not None and names_program(asked):
         return _given(version, asked)
     if asked is not None:
-        if not (asked + ".").startswith(version + ".") and not (version + ".").startswith(asked + "."):
-            raise UnfitMachineError(
-                f"--python {asked} does not go with a lock for Python {version}.",
-                why="The files in a lock fit one Python version.",
-                hint=f'Write python: "{asked}" into a spec of your own and run `envkit lock` on it.',
-            )
-        version = max(version, asked, key=len)
+        version = agreed_version(version, asked)
     others: dict[str, Interpreter] = {}
     for path, via in _candidates(version):
         found = _ask(path, via)
@@ -79,6 +73,26 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
             return found
         others.setdefault(found.version, found)
     raise _not_found(version, others)
+
+
+def names_program(asked: str) -> bool:
+    """Whether ``--python`` names a program, and not a version."""
+    return re.fullmatch(r"\d+(\.\d+)*", asked) is None
+
+
+def agreed_version(version: str, asked: str) -> str:
+    """The longer one of a lock's version and the one that ``--python`` asks for.
+
+    Raises:
+        UnfitMachineError: they contradict each other.
+    """
+    if not (asked + ".").startswith(version + ".") and not (version + ".").startswith(asked + "."):
+        raise UnfitMachineError(
+            f"--python {asked} does not go with a lock for Python {version}.",
+            why="The files in a lock fit one Python version.",
+            hint=f'Write python: "{asked}" into a spec of your own and run `envkit lock` on it.',
+        )
+    return max(version, asked, key=len)
 
 
 def _given(version: str, asked: str) -> Interpreter:

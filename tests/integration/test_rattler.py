@@ -507,6 +507,27 @@ def test_a_package_with_another_hash_is_told_with_both(server, folder, tmp_path)
     assert not (tmp_path / "prefix/share").exists()
 
 
+def test_an_index_without_sha256_cannot_be_locked_and_its_files_are_read_themselves(tmp_path):
+    """Indexes of old private channels have MD5 sums alone."""
+    channel = Channel(tmp_path / "channels" / "old")
+    channel.add("base", "1.0")
+    channel.index()
+    for path in channel.folder.glob("*/repodata.json"):
+        index = json.loads(path.read_text())
+        for entry in (*index["packages"].values(), *index["packages.conda"].values()):
+            del entry["sha256"]
+        path.write_text(json.dumps(index))
+        for other in path.parent.glob("repodata.json.*"):
+            other.unlink()
+    settings = CondaSettings(channel_alias=(tmp_path / "channels").as_uri(), retries=0)
+    with pytest.raises(DownloadError, match="states no sha256 of base"):
+        solve(["old"], ["base"], settings)
+    options = {"platform": PLATFORM, "offline": False, "timeout_s": 60, "progress": Silent()}
+    (record,) = calls.find_records([("old", "linux-64", "base-1.0-0.conda")], settings=settings, **options)
+    content = (channel.folder / "linux-64" / "base-1.0-0.conda").read_bytes()
+    assert record["sha256"] == hashlib.sha256(content).hexdigest()
+
+
 @pytest.mark.parametrize("kind", ["sha256", "md5"])
 def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path, kind):
     settings = CondaSettings(channel_alias=folder.as_uri(), retries=0)
@@ -521,7 +542,7 @@ def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path,
     assert meta(tmp_path / "env", "base")["sha256"] == record["sha256"]
 
 
-@pytest.mark.parametrize("place", ["../../outside", "/tmp/outside", "lib/../../outside", "C:\\outside"])
+@pytest.mark.parametrize("place", ["../../outside", "/srv/outside", "lib/../../outside", "C:\\outside"])
 def test_packages_of_python_stay_inside_the_environment(server, folder, tmp_path, place):
     """py-rattler links files wherever the record of Python says."""
     (record,) = Channel(folder / "main").locked("python")

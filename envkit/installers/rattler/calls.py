@@ -96,6 +96,7 @@ def solve(
     answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress)
     if "error" in answer:
         raise failure_of(answer["error"], network, offline=offline)
+    _check_hashes(answer["records"])
     return tuple(answer["records"])
 
 
@@ -153,6 +154,16 @@ def install(
     return InstallReport(tuple(answer["unlinked_scripts"]))
 
 
+def _check_hashes(records: Sequence[Record]) -> None:
+    """Refuse packages of old private channels, whose indexes have no sha256: nothing would say which file it is."""
+    record = next((record for record in records if not record.get("sha256")), None)
+    if record is not None:
+        raise DownloadError(
+            f"The index of {record['channel']} states no sha256 of {record['file']}, so that it cannot be locked.",
+            hint="Have the channel indexed anew, by conda-index or rattler-index; or name a channel that states it.",
+        )
+
+
 def _placed(spec: str, channels: Sequence[str], network: Network) -> str:
     """A MatchSpec whose channel, if it names one, is written as the URL that the channel has here."""
     match = _CHANNEL_OF_SPEC.search(spec)
@@ -176,7 +187,7 @@ def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
     folder = record.get("python_site_packages_path")
     if leads_outside(folder):
         raise DownloadError(
-            f"{record['file']} of {record['channel']} wants packages of Python in {folder!r}, outside of the environment.",
+            f"{record['file']} of {record['channel']} puts modules into {folder!r}, outside of the environment.",
             hint="Do not install it. Another channel or version may be sound.",
         )
     url = network.channels[str(record["channel"])][0].url

@@ -34,7 +34,7 @@ async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None
         records = []
         for entry in request["wanted"]:
             record = found.get(_place(entry))
-            if record is None:
+            if record is None or not record.get("sha256"):  # indexes of old private channels state none
                 waiting[:] = [entry["name"]]
                 record = await _from_file(entry, request)
             _check(entry, record)
