@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from envkit import paths
 from envkit.backends.conda import find_conda, prefix_for
-from envkit.backends.pythons import find_interpreter
+from envkit.backends.pythons import find_interpreter, names_program
 from envkit.errors import ExistsError, UnfitMachineError, UsageError
 from envkit.model.names import check_environment_name
 from envkit.operations import environments
@@ -58,16 +58,17 @@ def place_of(
     Raises:
         UsageError: --name and --prefix together, a name that breaks the rules, or no name; --backend venv for conda's
             packages.
-        ExistsError: an environment of that name was made by the other backend.
+        ExistsError: the environment of that name, or at that place, was made by the other backend.
     """
     name = _name(default, options, what)
     there = environments.read_environment(options.prefix) if options.prefix is not None else _environment_named(name)
     backend, why, interpreter = _backend(lock, platform, options, there)
-    if there is not None and options.prefix is None and there.backend and there.backend != backend:
+    is_given_up = options.prefix is not None and options.replace
+    if there is not None and not is_given_up and there.backend and there.backend != backend:
         raise ExistsError(
             f"There is an environment {name} already, made by the backend {there.backend} at {there.prefix}.",
             why=f"This one is made by the backend {backend}: {why or 'so you asked'}.",
-            hint=f"Keep both with --name {name}_{backend}, or `envkit remove {name}` first.",
+            hint=f"Keep both with --name {name}_{backend}, or `envkit remove {environments.word_for(there)}` first.",
         )
     if why is not None:
         progress.note(f"backend: {backend}, because {why}.")
@@ -133,6 +134,8 @@ def _best_backend(
 ) -> tuple[Backend, str | None, Interpreter | None]:
     if there is not None and there.backend in {"conda", "venv"}:
         return "conda" if there.backend == "conda" else "venv", None, None
+    if options.python is not None and names_program(options.python):
+        return "venv", f"--python names a program ({options.python})", None
     if lock.platforms[platform].base:
         return "conda", "the lock holds its conda packages", None
     program = find_conda()
