@@ -85,6 +85,8 @@ def test_create_verify_snapshot_remove_restore(envkit, conda, conda_home):
     assert Path(done.json["snapshot"], "manifest.json").is_file()
     before = explicit(prefix)
     assert len(before) == 6
+    packages = envkit("info", CPU, "--json").json["packages"]
+    assert {item["source"] for item in packages} == {"pytorch", "conda-forge"}  # wherever they came from here
 
     again = envkit("create", conda.spec(), "--json")
     assert (again.code, again.json["created"]) == (0, False)
@@ -100,6 +102,17 @@ def test_create_verify_snapshot_remove_restore(envkit, conda, conda_home):
     assert back.code == 0, back.err
     assert back.json["environment"]["prefix"] == str(prefix)
     assert explicit(prefix) == before
+
+
+def test_a_verdict_is_written_down_where_no_snapshot_can_be(envkit, conda):
+    assert envkit("create", conda.spec(), "--no-verify").code == 0
+    meta = conda.envs / CPU / "conda-meta"
+    next(meta.glob("cpuonly-*.json")).write_text("{")
+    done = envkit("verify", CPU, "--json")
+    assert (done.code, done.json["verified"], done.json["snapshot"]) == (4, True, None)
+    assert "no snapshot could be written" in done.err
+    record = json.loads((conda.envs / CPU / ".envkit" / "environment.json").read_text())
+    assert record["last_verify"] == "pass"
 
 
 def test_what_conda_would_have_recorded(envkit, conda, conda_channels):
