@@ -91,8 +91,8 @@ def _way_out(said: str) -> str:
     virtual = re.search(r"(__\w+)[^\n]*, for which no candidates were found", said)
     if "strict channel priority" in said:
         return (
-            "The first channel that has a package is the only one for it: put the channel that has this version first, or "
-            "name it with the package, CHANNEL::PACKAGE."
+            "The first channel that has a package is the only one for it: put the channel that has this version first, "
+            "or name it with the package, CHANNEL::PACKAGE."
         )
     loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
     if virtual is not None:
