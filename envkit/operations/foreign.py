@@ -214,6 +214,10 @@ def _completed(record: CondaRecord, found: CondaRecord | None) -> CondaRecord:
     Raises:
         DownloadError: the channel has another file by that name than the list says.
     """
+    if found is None and not record.sha256:
+        raise DownloadError(
+            f"{record.channel} does not say which file {record.file} is.", hint="Take it out of the list."
+        )
     if found is None:
         return record
     for kind, stated, there in (("sha256", record.sha256, found.sha256), ("MD5 sum", record.md5, found.md5)):

@@ -21,7 +21,7 @@ import trustme
 
 import envkit
 from envkit.errors import DownloadError, EnvkitError, ExitCode, ProgramError, UnsatisfiableError, UsageError
-from envkit.installers.condarc import CondaSettings
+from envkit.installers.condarc import CondaSettings, read_conda_settings
 from envkit.installers.rattler import calls
 from envkit.model.conda_record import CondaRecord
 from envkit.model.progress import Silent
@@ -332,6 +332,42 @@ def test_offline_asks_nobody(server, tmp_path):
     assert server.requests == []
 
 
+def test_another_package_of_that_name_in_the_cache_is_not_taken(server, folder, tmp_path):
+    """Two channels may have the same name, version and build."""
+    twin = Channel(tmp_path / "served/twin")
+    twin.add("base", "1.1", files={"share/base/version.txt": "the twin's"})
+    twin.index()
+    record = next(record for record in Channel(folder / "main").locked("base") if record["version"] == "1.1")
+    with serve_channels(tmp_path / "served") as other:
+        install(twin.locked(), tmp_path / "first", settings_for(other))
+    with pytest.raises(DownloadError, match=r"Offline, and not on this disk: base-1\.1-0"):
+        install([record], tmp_path / "offline", settings_for(server), offline=True)
+    install([record], tmp_path / "second", settings_for(server), folders=[folder / "main/linux-64"])
+    assert (tmp_path / "second/share/base/version.txt").read_text() == "1.1\n"
+    assert server.asked_for(record["file"]) == []
+
+
+def test_the_configuration_of_a_chinese_mirror_works(folder, tmp_path):
+    """As TUNA, USTC and others tell their users to write it, with folders as they have them."""
+    site = tmp_path / "anaconda"
+    for place in ("cloud/conda-forge", "pkgs/main"):
+        shutil.copytree(folder / "main", site / place)
+    with serve_channels(tmp_path) as mirror:
+        (tmp_path / ".condarc").write_text(
+            f"channels: [defaults]\nshow_channel_urls: true\ndefault_channels:\n  - {mirror.url}/anaconda/pkgs/main\n"
+            f"custom_channels:\n  conda-forge: {mirror.url}/anaconda/cloud\n"
+        )
+        settings = read_conda_settings({"HOME": str(tmp_path), "PATH": ""})
+        records = solve(["conda-forge"], ["app"], settings)
+        assert {record["channel"] for record in records} == {"conda-forge"}
+        install(records, tmp_path / "prefix", settings)
+        assert meta(tmp_path / "prefix", "app")["channel"] == f"{mirror.url}/anaconda/cloud/conda-forge/linux-64"
+        (record,) = solve(["defaults"], ["base"], settings)
+        assert record["channel"] == "pkgs/main"
+        install([record], tmp_path / "next", settings)
+        assert meta(tmp_path / "next", "base")["url"].startswith(f"{mirror.url}/anaconda/pkgs/main/linux-64/")
+
+
 def damage(cache, kind):
     entry = cache / "pkgs" / "big-1.0-0"
     if kind == "file gone":
@@ -354,7 +390,7 @@ def test_a_damaged_cache_entry_is_fetched_again(server, cache, tmp_path, kind):
     install(records, tmp_path / "first", settings)
     shutil.rmtree(tmp_path / "first")
     damage(cache, kind)
-    with pytest.raises(DownloadError, match="damaged"):
+    with pytest.raises(DownloadError, match=r"Offline, and .*big-1\.0-0"):
         install(records, tmp_path / "offline", settings, offline=True)
     install(records, tmp_path / "second", settings)
     assert (tmp_path / "second/share/big.bin").read_bytes() == bytes(range(256)) * 8000

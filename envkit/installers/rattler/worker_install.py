@@ -79,7 +79,7 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
     Offline a place is always a file, so that py-rattler cannot ask a server for a package whose copy in the cache turns
     out to be damaged.
     """
-    cached = (cache / f"{entry['name']}-{entry['version']}-{entry['build']}").is_dir()
+    cached = _is_cached(entry, cache)
     place = entry["url"]
     if not cached or request["offline"] or request["full_check"]:
         found = find_file(entry, request["folders"])
@@ -88,6 +88,18 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
         elif request["offline"]:
             place = _NOWHERE + entry["file"]
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
+
+
+def _is_cached(entry: Mapping[str, Any], cache: Path) -> bool:
+    """Whether py-rattler has the package; beside its folder stands a number of eight bytes, and the sha256."""
+    folder = cache / f"{entry['name']}-{entry['version']}-{entry['build']}"
+    if not (folder / "info" / "index.json").is_file():
+        return False
+    try:
+        digest = folder.with_name(f"{folder.name}.lock").read_bytes()[8:40].hex()
+    except OSError:
+        return True  # unknown: py-rattler decides
+    return not digest or digest == entry.get("sha256", digest)
 
 
 class _Measure:
