@@ -149,9 +149,7 @@ def changed_guard_files(guarded: Guarded) -> tuple[Path, ...]:
 
 def _changed_refusals(guarded: Guarded) -> tuple[Path, ...]:
     by_path = _refusals(replace(guarded, word=shlex.quote(str(guarded.prefix))))
-    found = {
-        path: {text, by_path[path]} for path, text in _refusals(guarded).items()
-    }  # by name or by path, both lead there
+    found = {path: {text, by_path[path]} for path, text in _refusals(guarded).items()}  # either word leads there
     return tuple(
         path for path, texts in found.items() if _read(path) is None or (is_own(path) and _read(path) not in texts)
     )
