@@ -56,7 +56,8 @@ def failure_of(
 ) -> EnvkitError:
     """The error to raise for what the worker answered."""
     failure = _Failure(error, network.hide(str(error.get("said", ""))), network, records, offline)
-    return _storage(failure.said) or _KINDS.get(error["kind"], _bug)(failure)
+    storage = _storage(failure.said) if error["kind"] != "refused" else None
+    return storage or _KINDS.get(error["kind"], _bug)(failure)
 
 
 def _spec(failure: _Failure) -> EnvkitError:
@@ -214,6 +215,15 @@ def _mismatch(name: str, channel: str, expected: str, found: str) -> DownloadErr
     )
 
 
+def _refused(failure: _Failure) -> EnvkitError:
+    """A package that would do what no package does; its words may hold paths that look like faults of the disk."""
+    return DownloadError(
+        f"{failure.error['file']} from {failure.error['channel']} is refused.",
+        why=f"{failure.said[:1].upper()}{failure.said[1:]}.",
+        hint="Do not install it; ask whoever runs the channel. A spec may take another version or channel.",
+    )
+
+
 def _bug(failure: _Failure) -> EnvkitError:
     text = failure.network.hide(str(failure.error.get("text", "")))
     return ProgramError("py-rattler failed.", argv=("py-rattler",), returncode=None, stderr=text, why=failure.said)
@@ -226,6 +236,7 @@ _KINDS = {
     "offline": _offline_files,
     "channel": _channel,
     "install": _package,
+    "refused": _refused,
 }
 
 
