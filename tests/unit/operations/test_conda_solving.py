@@ -150,6 +150,6 @@ def test_a_match_spec_that_is_none_is_the_specs_fault(monkeypatch):
         raise UsageError("'pytorch=x y z' is no MatchSpec.", hint="Write it as in pytorch=1.12.1.")
 
     monkeypatch.setattr(conda_lock, "solve", solve)
-    with pytest.raises(InvalidFileError, match="c.yaml: 'pytorch=x y z' is no MatchSpec") as caught:
+    with pytest.raises(InvalidFileError, match=r"c\.yaml: 'pytorch=x y z' is no MatchSpec") as caught:
         solve_platform(parse_spec(CONDA, "c.yaml"), "linux-64", kept=[], target=Target("11.3"), progress=Notes())
     assert caught.value.exit_code == 4
