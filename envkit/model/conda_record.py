@@ -163,6 +163,9 @@ def conda_record(document: YamlDocument, path: Path) -> CondaRecord:
         )
     if record.noarch not in {None, "python", "generic"}:
         raise fields.error("noarch", f"noarch: {record.noarch!r} is neither python nor generic.")
+    place = record.python_site_packages_path
+    if place is not None and (place.startswith(("/", "\\")) or ".." in place or ":" in place):
+        raise fields.error("python_site_packages_path", f"python_site_packages_path: {place!r} leads out of a prefix.")
     return record
 
 

@@ -55,8 +55,7 @@ def base_of(
     except DownloadError as error:
         error.hint = f"{error.hint or ''} With --backend venv a Python of this machine is taken instead.".strip()
         raise
-    asked = {text.partition(" ")[0]: text for text in wanted}
-    return tuple(CondaRecord.from_dict({**record, "requested": asked.get(record["name"])}) for record in records)
+    return tuple(CondaRecord.from_dict(record) for record in records)
 
 
 def _python_spec(lock: Lock, options: CreateOptions) -> str:

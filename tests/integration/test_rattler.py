@@ -183,6 +183,14 @@ def test_the_first_channel_that_has_a_package_is_the_only_one_for_it(server):
     assert names(solve(["other", "main"], ["extra", "base"], settings))["base"] == "2.0"
 
 
+def test_a_later_channel_does_not_give_what_the_first_has_in_other_versions(server):
+    with pytest.raises(UnsatisfiableError, match="No set") as caught:
+        solve(["main", "other"], ["base >=2"], settings_for(server))
+    assert "strict channel priority" in caught.value.why
+    assert "CHANNEL::PACKAGE" in caught.value.hint
+    assert names(solve(["main", "other"], ["other::base >=2"], settings_for(server))) == {"base": "2.0"}
+
+
 def test_a_multichannel_is_one_channel(server):
     settings = settings_for(server, default_channels=(f"{server.url}/main", f"{server.url}/other"))
     records = solve(["defaults"], ["base"], settings)

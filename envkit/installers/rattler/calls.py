@@ -111,6 +111,7 @@ def install(
     folders: Sequence[Path] = (),
     add: bool = False,
     full_check: bool = False,
+    coming: Path | None = None,
 ) -> InstallReport:
     """Put packages into a prefix, each checked by its sha256; what else is in there is removed.
 
@@ -128,6 +129,7 @@ def install(
         add: whether packages that are there and not among the records stay.
         full_check: whether each file in the package cache is compared with the hash that its package states; otherwise
             it has to be there.
+        coming: file that is told, before each package is linked, the names that come into the prefix itself.
 
     Raises:
         DownloadError: a package cannot be had, or is another one than the lock says.
@@ -143,6 +145,7 @@ def install(
         "offline": offline,
         "add": add,
         "full_check": full_check,
+        "coming": str(coming) if coming is not None else None,
         "folders": [str(folder) for folder in [*folders, fetched_packages(), *settings.pkgs_dirs]],
         "command": "envkit",
     }
