@@ -27,7 +27,7 @@ class Run:
     err: str
 
 
-USAGE, INVALID_FILE, EXTERNAL, STORAGE = 2, 4, 5, 12
+INVALID_FILE, EXTERNAL, STORAGE = 4, 5, 12
 LIMIT_S = 3
 """What ``.condarc`` says of servers that stand still, where a test says so."""
 
@@ -191,7 +191,7 @@ def test_a_better_version_in_a_channel_of_lower_priority_does_not_help(envkit, s
 
 
 def test_what_is_no_match_spec(envkit, spec, server):
-    said(envkit("lock", spec(packages=["tool >=1,,<<2"])), USAGE, "tool >=1,,<<2", "no MatchSpec")
+    said(envkit("lock", spec(packages=["tool >=1,,<<2"])), INVALID_FILE, "tool >=1,,<<2", "no MatchSpec")
     assert server.requests == []
 
 
