@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from envkit.model.toolkit import Toolkit
     from envkit.operations.backend import Place
     from envkit.operations.options import CreateOptions
+
+
+_ROOM_FOR_PREFIX = 255
+"""https://docs.conda.io/projects/conda-build/en/stable/resources/make-relocatable.html"""
 
 
 @dataclass(slots=True)
@@ -132,6 +137,31 @@ def check_place(prefix: Path) -> None:
         )
 
 
+def check_conda_prefix(prefix: Path) -> None:
+    """Refuse a folder that packages of conda cannot work in.
+
+    They hold the path of their prefix. Programs have as much room for it as conda-build leaves them. Scripts whose
+    first line would be too long or have a blank are started by py-rattler by a line of the shell, with the path in
+    double quotes.
+
+    Raises:
+        UsageError: so.
+    """
+    length = len(os.fsencode(prefix))
+    if length > _ROOM_FOR_PREFIX:
+        raise UsageError(
+            f"The path of a conda environment has at most {_ROOM_FOR_PREFIX} bytes; this one has {length}: {prefix}.",
+            why="Programs of conda packages hold the path, and have no room for a longer one.",
+            hint="Choose a shorter one with --prefix DIR.",
+        )
+    if os.name == "posix" and (set(str(prefix)) & set('"$`\\') or "'''" in str(prefix)):
+        raise UsageError(
+            f"Cannot make a conda environment at {prefix}: scripts of its packages would not start there.",
+            why='A line of the shell starts them, which reads ", $, ` and \\ in a path otherwise.',
+            hint="Choose another place with --prefix DIR; blanks and letters of any language are fine.",
+        )
+
+
 def make_plan(
     place: Place, lock: Lock, platform: str, options: CreateOptions, progress: Progress, seconds: Seconds
 ) -> Plan:
@@ -143,6 +173,7 @@ def make_plan(
     is_conda = place.backend == "conda"
     interpreter, settings = None, None
     if is_conda:
+        check_conda_prefix(place.prefix)
         settings = read_conda_settings()
         lock = lock.with_base(platform, _base(place, lock, platform, options, settings, progress))
     else:
