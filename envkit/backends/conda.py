@@ -128,8 +128,9 @@ def is_registered(prefix: Path) -> bool:
 
 
 def registered() -> tuple[Path, ...]:
-    """The prefixes in conda's list, whether or not they are there."""
-    return tuple(Path(os.fsdecode(line.strip())) for line in _listed() or () if line.strip())
+    """The prefixes in conda's list, whether or not they are there; what is no absolute path is left out."""
+    lines = [os.fsdecode(line.strip()) for line in _listed() or () if b"\0" not in line]
+    return tuple(Path(line) for line in lines if os.path.isabs(line))  # noqa: PTH117 - text
 
 
 def _listed() -> list[bytes] | None:

@@ -60,7 +60,7 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
     Raises:
         UnfitMachineError: there is none; names those which were found.
     """
-    if asked is not None and names_program(asked):
+    if asked is not None and not is_version(asked):
         return _given(version, asked)
     if asked is not None:
         version = agreed_version(version, asked)
@@ -75,9 +75,9 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
     raise _not_found(version, others)
 
 
-def names_program(asked: str) -> bool:
-    """Whether ``--python`` names a program, and not a version."""
-    return re.fullmatch(r"\d+(\.\d+)*", asked) is None
+def is_version(asked: str) -> bool:
+    """Whether ``--python`` names a version; else it is a program."""
+    return re.fullmatch(r"\d+(\.\d+)*", asked, re.ASCII) is not None
 
 
 def agreed_version(version: str, asked: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
+from envkit.installers.record import open_regular
 from envkit.model.conda_record import CondaRecord
 from envkit.model.formats.addresses import ARCHIVES, PUBLIC_ALIAS, channel_name, without_credentials
 from envkit.model.jsontext import JsonObject
@@ -106,7 +107,8 @@ def _contents(prefix: Path) -> Iterator[tuple[Path, JsonObject]]:
 
 def _content(path: Path) -> JsonObject:
     try:
-        return JsonObject.parse(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8", opener=open_regular) as file:  # a pipe would be waited for
+            return JsonObject.parse(file.read())
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from error
 

@@ -176,7 +176,9 @@ def _install_by_rattler(plan: Plan, progress: Progress) -> None:
         progress=progress,
         folders=[plan.options.wheelhouse] if plan.options.wheelhouse is not None else [],
         full_check=plan.options.replace,
+        coming=plan.prefix / journal.COMING,
     )
+    (plan.prefix / journal.COMING).unlink(missing_ok=True)
     if report.unlinked_scripts:
         progress.note(
             f"Link scripts of {', '.join(report.unlinked_scripts)} were not run: envkit runs no code of packages while "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from envkit.backends.pythons import agreed_version, names_program
+from envkit.backends.pythons import agreed_version, is_version
 from envkit.errors import DownloadError, UnfitMachineError, UnsatisfiableError
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -79,7 +79,7 @@ def python_spec(version: str) -> str:
 def _version(locked: str, asked: str | None) -> str:
     if asked is None:
         return locked
-    if names_program(asked):
+    if not is_version(asked):
         raise UnfitMachineError(
             f"--python {asked} names a program; the Python of a conda prefix is one of its packages.",
             hint="Give a version; for packages of pip's --backend venv takes that program.",

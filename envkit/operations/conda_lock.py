@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.compat.needs import needs_of_records
 from envkit.compat.tables import version_key
-from envkit.errors import InvalidFileError, UnsatisfiableError
+from envkit.errors import InvalidFileError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -54,20 +54,24 @@ def solve_platform(
     allowed = _places(settings, spec.channels, platform)
     kept = [record for record in kept if _places(settings, [record.channel], platform) <= allowed]
     served = target_cuda(spec.cuda, platform, target, progress)
+    offered = virtual_packages(platform, cuda=served)
 
     def _solve(constraints: Sequence[str]) -> tuple[CondaRecord, ...]:
-        found = solve(
-            spec.channels,
-            [python_spec(spec.python), *spec.packages],
-            platform=platform,
-            virtual_packages=virtual_packages(platform, cuda=served),
-            settings=settings,
-            offline=settings.offline,
-            timeout_s=SOLVE_TIMEOUT_S,
-            progress=progress,
-            constraints=constraints,
-            locked=[record.to_dict() for record in kept],
-        )
+        try:
+            found = solve(
+                spec.channels,
+                [python_spec(spec.python), *spec.packages],
+                platform=platform,
+                virtual_packages=offered,
+                settings=settings,
+                offline=settings.offline,
+                timeout_s=SOLVE_TIMEOUT_S,
+                progress=progress,
+                constraints=constraints,
+                locked=[record.to_dict() for record in kept],
+            )
+        except UsageError as error:  # a text that py-rattler does not take for a MatchSpec
+            raise InvalidFileError(spec.path, error.message, why=error.why, hint=error.hint) from error
         return tuple(CondaRecord.from_dict(record) for record in found)
 
     records = _solve(())

@@ -29,6 +29,8 @@ _ended: set[str] = set()
 _PREFIX, _SUFFIX = ".", ".envkit-journal.json"
 MARKER = ".envkit/creating"
 """In a prefix that is being made: the token of the journal, so that nobody else's folder is taken for it."""
+COMING = ".envkit/coming"
+"""In such a prefix: names that packages bring into the prefix itself, a line each."""
 
 Operation = Literal["create", "replace", "discard", "remove", "add", "damaged"]
 """``discard``: the new environment stands, only what it replaced is still to be deleted. ``damaged``: the journal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -34,8 +35,10 @@ _OURS = {
     *("sbin", "src", "ssl", "sysroot", "targets", "tcl", "tests", "translations", "var", "x86_64-conda-linux-gnu"),
     *("LICENSE_PYTHON.txt", "python.exe", "python.pdb", "pythonw.exe", "x86_64-conda_cos6-linux-gnu", "extras"),
 }
-"""What a creation puts into a prefix, as far as it can be told: packages may bring other names, in theory. Such
-files are kept then, as if they were the user's."""
+"""What a creation puts into a prefix, as far as it can be told beforehand; wheels may bring other names, in theory.
+Such files are kept then, as if they were the user's."""
+_OF_RATTLER = re.compile(r"symtest_[0-9a-f-]{36}")
+"""A link by which py-rattler tries whether links can be made."""
 _DOING = {
     "create": "creation",
     "replace": "replacement",
@@ -187,7 +190,7 @@ def _clear(journal: Journal) -> Path | None:
     if not prefix.exists() or not _is_ours(journal):
         return None
     fs.remove_tree(journal.gone)
-    foreign = {path.name for path in prefix.iterdir()} - _OURS
+    foreign = {path.name for path in prefix.iterdir() if not _OF_RATTLER.fullmatch(path.name)} - _OURS - _coming(prefix)
     if journal.was_there:
         fs.empty_folder(prefix, last=".envkit", but=foreign)
         return None
@@ -203,6 +206,14 @@ def _clear(journal: Journal) -> Path | None:
             raise
         fs.remove_tree(prefix)
     return kept
+
+
+def _coming(prefix: Path) -> set[str]:
+    """The names that packages were about to bring into a half made prefix."""
+    try:
+        return set((prefix / journals.COMING).read_text(encoding="utf-8").splitlines())
+    except (OSError, ValueError):
+        return set()
 
 
 def _is_ours(journal: Journal) -> bool:

@@ -98,6 +98,20 @@ def test_another_file_than_the_list_says(envkit, conda, made):
     assert not (conda.envs / "back").exists()
 
 
+@pytest.mark.parametrize("cache", ["new", "filled"])
+def test_a_channel_in_a_folder_is_checked_as_any_other(envkit, conda, made, tmp_path, cache):
+    """py-rattler checks no hash of local files."""
+    text = (made / ".envkit" / "lock.yaml").read_text()
+    file = conda.folder / "w.lock.yaml"
+    file.write_text(re.sub(r"(name: pytorch,.*sha256: )[0-9a-f]{64}", rf"\g<1>{'f' * 64}", text))
+    variables = {"RATTLER_CACHE_DIR": str(tmp_path / "cache")} if cache == "new" else {}
+    done = envkit("restore", file, "--name", "w", "--no-verify", "--json", env=variables)
+    assert done.code == 5
+    assert "pytorch-1.12.1-py3.11_cpu_0.conda" in done.json["error"]["message"]
+    assert "f" * 64 in done.json["error"]["why"]
+    assert not (conda.envs / "w").exists()
+
+
 def test_a_list_of_a_channel_from_outside_has_to_be_trusted(envkit, conda):
     file = conda.folder / "list.txt"
     file.write_text("@EXPLICIT\nhttps://example.org/c/linux-64/python-3.11.7-h_0.conda\n")

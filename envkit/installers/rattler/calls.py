@@ -15,7 +15,6 @@ from envkit.installers.rattler.child import ask
 from envkit.installers.rattler.failures import failure_of
 from envkit.installers.rattler.finding import fetched_packages, find_records
 from envkit.installers.rattler.network import plan_network
-from envkit.model.conda_record import leads_outside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,6 +112,7 @@ def install(
     folders: Sequence[Path] = (),
     add: bool = False,
     full_check: bool = False,
+    coming: Path | None = None,
 ) -> InstallReport:
     """Put packages into a prefix, each checked by its sha256; what else is in there is removed.
 
@@ -130,6 +130,7 @@ def install(
         add: whether packages that are there and not among the records stay.
         full_check: whether each file in the package cache is compared with the hash that its package states; otherwise
             it has to be there.
+        coming: file that is told, before each package is linked, the names that come into the prefix itself.
 
     Raises:
         DownloadError: a package cannot be had, or is another one than the lock says.
@@ -145,6 +146,7 @@ def install(
         "offline": offline,
         "add": add,
         "full_check": full_check,
+        "coming": str(coming) if coming is not None else None,
         "folders": [str(folder) for folder in [*folders, fetched_packages(), *settings.pkgs_dirs]],
         "command": "envkit",
     }
@@ -184,11 +186,5 @@ def _entry(record: Mapping[str, Any], network: Network) -> dict[str, Any]:
     """A record with its address for the worker."""
     if not (record.get("sha256") or record.get("md5")):
         raise UsageError(f"{record['file']} has no hash, so it cannot be told whether it is the right file.")
-    folder = record.get("python_site_packages_path")
-    if leads_outside(folder):
-        raise DownloadError(
-            f"{record['file']} of {record['channel']} puts modules into {folder!r}, outside of the environment.",
-            hint="Do not install it. Another channel or version may be sound.",
-        )
     url = network.channels[str(record["channel"])][0].url
     return {**record, "channel_url": url, "url": f"{url}/{record['subdir']}/{record['file']}"}

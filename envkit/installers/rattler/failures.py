@@ -56,7 +56,8 @@ def failure_of(
 ) -> EnvkitError:
     """The error to raise for what the worker answered."""
     failure = _Failure(error, network.hide(str(error.get("said", ""))), network, records, offline)
-    return _storage(failure.said) or _KINDS.get(error["kind"], _bug)(failure)
+    storage = _storage(failure.said) if error["kind"] != "refused" else None
+    return storage or _KINDS.get(error["kind"], _bug)(failure)
 
 
 def _spec(failure: _Failure) -> EnvkitError:
@@ -79,16 +80,25 @@ def _unsatisfiable(failure: _Failure) -> EnvkitError:
     lines = [line.rstrip() for line in failure.said.splitlines() if line.strip()]
     more = len(lines) - _REASON_LINES
     shown = lines[:_REASON_LINES] + ([f"... and {more} more lines"] if more > 0 else [])
-    virtual = re.search(r"(__\w+)[^\n]*, for which no candidates were found", failure.said)
-    loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
     return UnsatisfiableError(
         "No set of packages satisfies this.",
         reason=failure.said,
         why="\n".join(shown),
-        hint=f"{virtual[1]} stands for what the machine offers: it is too old, or not there. {loosen}"
-        if virtual is not None
-        else loosen,
+        hint=_way_out(failure.said),
     )
+
+
+def _way_out(said: str) -> str:
+    virtual = re.search(r"(__\w+)[^\n]*, for which no candidates were found", said)
+    if "strict channel priority" in said:
+        return (
+            "The first channel that has a package is the only one for it: put the channel that has this version first, "
+            "or name it with the package, CHANNEL::PACKAGE."
+        )
+    loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
+    if virtual is not None:
+        return f"{virtual[1]} stands for what the machine offers: it is too old, or not there. {loosen}"
+    return loosen
 
 
 def _storage(said: str) -> StorageError | None:
@@ -149,7 +159,7 @@ def _package(failure: _Failure) -> EnvkitError:
     said = failure.said
     record = next((item for item in failure.records if str(item["file"]) in said), None)
     if record is None or not re.search("failed to fetch", said):
-        return ProgramError(
+        return _too_long(failure, record) or ProgramError(
             "py-rattler could not install.", argv=("py-rattler",), returncode=None, stderr=said, why=_lines(said)
         )
     name, channel = str(record["file"]), record["channel"]
@@ -173,6 +183,17 @@ def _package(failure: _Failure) -> EnvkitError:
             hint=_RETRY,
         )
     return DownloadError(f"Cannot get {name} from {channel}: {_meaning(said)}.", why=_lines(said), hint=_hint(said))
+
+
+def _too_long(failure: _Failure, record: Mapping[str, Any] | None) -> UsageError | None:
+    if "longer than the placeholder" not in failure.said:
+        return None
+    package = record["file"] if record is not None else "one of its packages"
+    return UsageError(
+        f"The path of this environment is too long for {package}.",
+        why="Programs of conda packages hold the path, and have no room for a longer one.",
+        hint="Choose a shorter one with --prefix DIR.",
+    )
 
 
 def _other_content(record: Mapping[str, Any], sent: Mapping[str, Any], said: str) -> EnvkitError:
@@ -205,6 +226,15 @@ def _mismatch(name: str, channel: str, expected: str, found: str) -> DownloadErr
     )
 
 
+def _refused(failure: _Failure) -> EnvkitError:
+    """A package that would do what no package does; its words may hold paths that look like faults of the disk."""
+    return DownloadError(
+        f"{failure.error['file']} from {failure.error['channel']} is refused.",
+        why=f"{failure.said[:1].upper()}{failure.said[1:]}.",
+        hint="Do not install it; ask whoever runs the channel. A spec may take another version or channel.",
+    )
+
+
 def _bug(failure: _Failure) -> EnvkitError:
     text = failure.network.hide(str(failure.error.get("text", "")))
     return ProgramError("py-rattler failed.", argv=("py-rattler",), returncode=None, stderr=text, why=failure.said)
@@ -217,6 +247,7 @@ _KINDS = {
     "offline": _offline_files,
     "channel": _channel,
     "install": _package,
+    "refused": _refused,
 }
 
 

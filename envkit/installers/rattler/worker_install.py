@@ -14,6 +14,7 @@ from rattler.exceptions import InstallerError, IoError, LinkError, TransactionEr
 from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
 
+from envkit.installers.rattler.worker_check import Check
 from envkit.installers.rattler.worker_net import (
     KnownFailureError,
     Watch,
@@ -38,12 +39,14 @@ async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None
     reporter = Reporter(len(request["records"]), draws=request["draws"])
     reporter.watch = Watch(request["idle_s"], Path(request["cache"]) / "pkgs", reporter.waiting, leave)
     try:
-        return await _install(request, reporter)
+        return await _install(request, reporter, leave)
     except KnownFailureError as failure:
         return {"error": failure.facts}
 
 
-async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, Any]:
+async def _install(
+    request: Mapping[str, Any], reporter: Reporter, leave: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     prefix, cache = Path(request["prefix"]), Path(request["cache"]) / "pkgs"
     entries = [_located(entry, request, cache) for entry in request["records"]]
     if request["offline"]:
@@ -55,6 +58,7 @@ async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, 
     # a kept package's own specs would be forgotten
     specs = [spec for record in kept for spec in record.requested_specs]
     specs += [entry["requested"] for entry in entries if entry.get("requested")]
+    reporter.on_unpacked = _inspector(entries, request, leave)
     mode = ValidationMode.full() if request["full_check"] else ValidationMode.fast()
     try:
         await install(
@@ -80,6 +84,38 @@ async def _install(request: Mapping[str, Any], reporter: Reporter) -> dict[str, 
     return {"unlinked_scripts": sorted(entry["name"] for entry in entries if _has_link_script(prefix, entry["name"]))}
 
 
+def _inspector(
+    entries: Sequence[Mapping[str, Any]], request: Mapping[str, Any], leave: Callable[[dict[str, Any]], None]
+) -> Callable[[str], None]:
+    """What ends the process when a package comes that is not to be installed; its name is given before it is linked."""
+    named, cache = {entry["name"]: entry for entry in entries}, Path(request["cache"]) / "pkgs"
+    check = Check(_site_of(named.get("python"), Path(request["prefix"])))
+
+    told: set[str] = set()
+
+    def inspect(name: str) -> None:
+        entry = named.get(name)
+        if entry is None:  # one that is there already
+            return
+        problem = check.problem_of(entry, cache / f"{name}-{entry['version']}-{entry['build']}")
+        if problem is not None:
+            leave({"error": {"kind": "refused", "file": entry["file"], "channel": entry["channel"], "said": problem}})
+        if request["coming"] is not None and not check.tops <= told:
+            told.update(check.tops)
+            Path(request["coming"]).write_text("".join(f"{top}\n" for top in sorted(told)), encoding="utf-8")
+
+    return inspect
+
+
+def _site_of(python: Mapping[str, Any] | None, prefix: Path) -> str:
+    """The folder of Python's packages below the prefix: of the Python that comes, or of that which is there."""
+    if python is not None and python.get("python_site_packages_path"):
+        return str(python["python_site_packages_path"]).strip("/")
+    there = next((path.name.split("-")[1] for path in (prefix / "conda-meta").glob("python-[0-9]*-*.json")), "3")
+    minor = ".".join((python["version"] if python is not None else there).split(".")[:2])
+    return f"lib/python{minor}/site-packages"
+
+
 def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) -> dict[str, Any]:
     """The record with the place that its file comes from, and its true address under ``address``.
 
@@ -94,9 +130,26 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
         found = find_file(entry, request["folders"])
         if found is not None:
             place = found.absolute().as_uri()
+        elif place.startswith("file:"):
+            _check_local(entry)
         elif request["offline"]:
             place = _NOWHERE + entry["file"]
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
+
+
+def _check_local(entry: Mapping[str, Any]) -> None:
+    """Compare a file of a channel in a folder with its record: py-rattler checks no hash of local files."""
+    from urllib.request import url2pathname  # noqa: PLC0415 - rare, and slow to import
+
+    path, measure = Path(url2pathname(str(entry["url"]).removeprefix("file://"))), _Measure()
+    if not path.is_file():
+        return  # py-rattler says it
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            measure.write(block)
+    facts = measure.facts()
+    if entry.get("sha256") and facts["sha256"] != entry["sha256"]:
+        raise KnownFailureError("install", said=f"failed to fetch {entry['file']}", received={}, sent=facts)
 
 
 def _is_cached(entry: Mapping[str, Any], cache: Path) -> bool:

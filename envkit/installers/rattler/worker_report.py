@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from envkit.installers.rattler.worker_net import Watch
 
@@ -42,6 +42,7 @@ class Reporter:
 
     def __init__(self, total: int, *, draws: bool) -> None:
         self.watch: Watch | None = None
+        self.on_unpacked: Callable[[str], None] | None = None
         self._total, self._draws = total, draws
         self._names: dict[int, str] = {}
         self._flying: dict[int, int] = {}
@@ -71,6 +72,8 @@ class Reporter:
     def on_populate_cache_complete(self, cache_entry: int) -> None:
         """It is in the cache."""
         self._flying.pop(cache_entry, None)
+        if self.on_unpacked is not None:
+            self.on_unpacked(self._names.get(cache_entry, "?"))
 
     def on_download_start(self, cache_entry: int) -> int:
         """It is asked for."""

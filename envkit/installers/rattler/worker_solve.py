@@ -84,7 +84,7 @@ async def _solve(
         try:
             return await solve(
                 [source_of(channel) for channel in request["channels"]],
-                specs,
+                [*specs, *bare_names(specs)],
                 gateway=gateway,
                 platforms=repodata.subdirs,
                 locked_packages=[make_record(entry) for entry in request["locked"]],
@@ -100,6 +100,18 @@ async def _solve(
             raise KnownFailureError("channel", channel=None, said=str(error)) from error
 
     return await repodata.use(work)
+
+
+def bare_names(specs: Sequence[MatchSpec]) -> list[MatchSpec]:
+    """The packages of ``specs`` once more without their versions, which asks for nothing more.
+
+    For strict priority a channel has to be seen to have a package: py-rattler looks only at the records that a spec of
+    the user matches, so a later channel would give a version that the first one has not (0.28.0). A spec that names its
+    channel chooses it by that.
+    """
+    placed = {spec.name.normalized for spec in specs if spec.name is not None and spec.channel is not None}
+    names = dict.fromkeys(spec.name.normalized for spec in specs if spec.name is not None)
+    return [MatchSpec(name) for name in names if name not in placed]
 
 
 class Repodata:

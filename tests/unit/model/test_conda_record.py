@@ -106,7 +106,7 @@ WRONG = {
     "channel-secret": (changed("https://h/a", "https://me:pw@h/a"), "must not hold a user name"),
     "channel-scheme": (changed("https://h/a", "ftp://h/a"), "no address"),
     "noarch": (changed("noarch: generic", "noarch: ruby"), "noarch"),
-    "outside": (changed("license: BSD", "python_site_packages_path: lib/../../x"), "no folder inside"),
+    "outside": (changed("license: BSD", "python_site_packages_path: lib/../../x"), "leads out of a prefix"),
     "other-platform": (changed("subdir: linux-64", "subdir: win-64"), "is for win-64, not linux-64"),
     "unknown-key": (changed("license: BSD", "licence: BSD"), "unknown key 'licence'"),
     "depends": (changed("depends: []", "depends: python"), "expected a list"),

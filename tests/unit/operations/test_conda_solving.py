@@ -167,3 +167,13 @@ def test_without_torch_there_is_nothing_to_compare(monkeypatch):
     solved(monkeypatch, [record("numpy", "0")])
     spec = parse_spec(CONDA.replace("pytorch=1.12.1", "numpy"), "c.yaml")
     assert solve_platform(spec, "linux-64", kept=[], target=Target("11.3"), progress=Notes()).base[0].name == "numpy"
+
+
+def test_a_match_spec_that_is_none_is_the_specs_fault(monkeypatch):
+    def solve(channels, specs, **options):
+        raise UsageError("'pytorch=x y z' is no MatchSpec.", hint="Write it as in pytorch=1.12.1.")
+
+    monkeypatch.setattr(conda_lock, "solve", solve)
+    with pytest.raises(InvalidFileError, match=r"c\.yaml: 'pytorch=x y z' is no MatchSpec") as caught:
+        solve_platform(parse_spec(CONDA, "c.yaml"), "linux-64", kept=[], target=Target("11.3"), progress=Notes())
+    assert caught.value.exit_code == 4
