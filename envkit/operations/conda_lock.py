@@ -11,6 +11,7 @@ from envkit.errors import InvalidFileError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
+from envkit.model.formats.conda_cuda import TOOLKIT_PINS, cuda_in_build
 from envkit.model.lock import CONDA_TORCH, LockedPlatform
 from envkit.operations.conda_base import SOLVE_TIMEOUT_S, python_spec
 from envkit.operations.virtual_packages import Target, target_cuda, virtual_packages
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from envkit.installers.condarc import CondaSettings
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
-
-_TOOLKIT_PINS = ("cudatoolkit", "pytorch-cuda", "cuda-version")
-"""Packages by whose version a channel says which CUDA its torch is built for: up to 1.12, PyTorch's channel from 1.13
-on, conda-forge today."""
-_IN_BUILD = re.compile(r"cuda_?(\d+)\.?(\d)?")
 
 
 def solve_platform(
@@ -120,18 +116,15 @@ def _places(settings: CondaSettings, channels: Sequence[str], platform: str) -> 
 def build_cuda_of(record: CondaRecord) -> str | None:
     """The CUDA that a channel's torch is built for, "11.3"; "cpu", or None where its build does not tell.
 
-    PyTorch's channel writes ``py3.9_cuda11.3_cudnn8.3.2_0``, conda-forge ``cuda112py39h...`` or ``cuda126_mkl_...``,
-    and both a dependency that pins the version.
+    The build string tells it, or a dependency that pins the version.
     """
-    found = _IN_BUILD.search(record.build)
-    if found is not None and found[2] is not None:
-        return f"{found[1]}.{found[2]}"
-    if found is not None and len(found[1]) > 1:
-        return f"{found[1][:-1]}.{found[1][-1]}"
+    found = cuda_in_build(record.build)
+    if found is not None:
+        return found
     for text in record.depends:
         name, _, rest = text.partition(" ")
         pin = re.match(r"[=>]*(\d+\.\d)", rest)
-        if name in _TOOLKIT_PINS and pin is not None:
+        if name in TOOLKIT_PINS and pin is not None:
             return pin[1]
     return "cpu" if "cpu" in record.build or not any("cuda" in text for text in record.depends) else None
 

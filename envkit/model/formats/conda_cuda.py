@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 NO_CUDA_STATED = "?"
 """There is a torch, and for which CUDA it is built is said nowhere."""
-_PINS = ("pytorch-cuda", "cuda-version", "cudatoolkit")
+TOOLKIT_PINS = ("pytorch-cuda", "cuda-version", "cudatoolkit")
 """Packages by whose version a channel says which CUDA its torch is built for: PyTorch's from 1.13 on, conda-forge's,
 and both before."""
 _CPU_NAMES = ("cpuonly", "pytorch-cpu")
@@ -31,12 +31,25 @@ def stated_cuda(wanted: Mapping[str, str], platform: str) -> str | None:
         return None
     for rest in torch:
         build = re.split(r"[=\s]+", rest.strip("= \t"))[1:]
-        found = _IN_BUILD.search(build[-1]) if build else None
-        if found is not None and (found[2] is not None or len(found[1]) > 1):
-            return f"{found[1]}.{found[2]}" if found[2] is not None else f"{found[1][:-1]}.{found[1][-1]}"
+        found = cuda_in_build(build[-1]) if build else None
+        if found is not None:
+            return found
         if build and "cpu" in build[-1]:
             return None
     if any(name in wanted for name in _CPU_NAMES):
         return None
-    pins = (_VERSION.match(wanted[name]) for name in _PINS if name in wanted)
+    pins = (_VERSION.match(wanted[name]) for name in TOOLKIT_PINS if name in wanted)
     return next((found[1] for found in pins if found is not None), NO_CUDA_STATED)
+
+
+def cuda_in_build(build: str) -> str | None:
+    """The CUDA that the build string of a channel's torch names, "11.3"; None where it names none.
+
+    PyTorch's channel writes ``py3.9_cuda11.3_cudnn8.3.2_0``, conda-forge ``cuda112py39h...`` or ``cuda126_mkl_...``.
+    """
+    found = _IN_BUILD.search(build)
+    if found is None:
+        return None
+    if found[2] is not None:
+        return f"{found[1]}.{found[2]}"
+    return f"{found[1][:-1]}.{found[1][-1]}" if len(found[1]) > 1 else None
