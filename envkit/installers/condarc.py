@@ -19,6 +19,7 @@ from envkit.installers.condarc_files import (
     merge,
     read_settings,
 )
+from envkit.model.addresses import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,7 +163,7 @@ def read_conda_settings(environ: Mapping[str, str] | None = None) -> CondaSettin
     rows = read_settings(files, environ, _KEYS, _SEPARATORS)
     reader = _Reader({key: setting for key, row in rows.items() if (setting := merge(row)) is not None}, environ)
     alias = reader.text("channel_alias") or DEFAULT_ALIAS
-    if not is_url(alias):
+    if not is_url(alias) or not is_address(alias):
         raise reader.settings["channel_alias"].error("channel_alias", "is no URL")
     return CondaSettings(
         channel_alias=alias.rstrip("/"),
@@ -220,7 +221,13 @@ class _Reader:
         items = [as_text(item) for item in value] if isinstance(value, list) else [None]
         if None in items:
             raise self.settings[key].error(key, "must be a list of texts")
-        return tuple(expanded(item, self.environ) for item in items if item is not None)
+        return tuple(self._expanded(key, item) for item in items if item is not None)
+
+    def _expanded(self, key: str, item: str) -> str:
+        text = expanded(item, self.environ)
+        if is_url(text) and not is_address(text):
+            raise self.settings[key].error(key, "holds an address that cannot be taken apart")
+        return text
 
     def mapping(self, key: str) -> dict[str, str]:
         value = self._value(key) or {}
@@ -229,7 +236,7 @@ class _Reader:
         found = {name: as_text(item) for name, item in value.items() if item is not None}
         if None in found.values():
             raise self.settings[key].error(key, "must be a mapping of texts")
-        return {name: expanded(item, self.environ) for name, item in found.items() if item is not None}
+        return {name: self._expanded(key, item) for name, item in found.items() if item is not None}
 
     def lists(self, key: str) -> dict[str, tuple[str, ...]]:
         value = self._value(key) or {}

@@ -270,3 +270,19 @@ def test_a_name_for_several_channels(read):
         "custom_multichannels:\n  ours: [https://h/a, conda-forge]\ncustom_channels: {conda-forge: https://m}\n"
     )
     assert settings.channel_urls("ours") == ("https://h/a", "https://conda.anaconda.org/conda-forge")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "channel_alias: https://me:s3cr3t@[bad/x",
+        "custom_channels: {x: 'https://me:s3cr3t@host:port/c'}",
+        "default_channels: ['https://me:s3cr3t@[bad/x']",
+        "mirrored_channels: {conda-forge: ['https://me:s3cr3t@[bad/x']}",
+        "proxy_servers: {https: 'http://me:s3cr3t@host:port'}",
+    ],
+)
+def test_an_address_that_no_program_can_take_apart_is_told_without_its_password(read, text):
+    with pytest.raises(InvalidFileError, match=r"no URL|cannot be taken apart") as caught:
+        read(text)
+    assert "s3cr3t" not in f"{caught.value} {caught.value.why} {caught.value.hint}"
