@@ -550,6 +550,12 @@ def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path,
     assert meta(tmp_path / "env", "base")["sha256"] == record["sha256"]
 
 
+def test_who_asked_for_a_package_decides_nothing(server, folder, tmp_path):
+    record = Channel(folder / "main").locked("base")[0]
+    install([record | {"requested": "]["}], tmp_path / "prefix", settings_for(server))
+    assert meta(tmp_path / "prefix", "base")["requested_specs"] == []
+
+
 def test_a_package_without_a_hash_is_refused(server, folder, tmp_path):
     record = Channel(folder / "main").locked("big")[0] | {"sha256": None, "md5": None}
     with pytest.raises(UsageError, match="has no hash"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rattler import MatchSpec, PrefixRecord, Subdir, install
-from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
+from rattler.exceptions import InstallerError, InvalidMatchSpecError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
 
@@ -68,7 +69,7 @@ async def _install(
             execute_link_scripts=False,
             show_progress=False,
             client=make_client(request),
-            requested_specs=[_inner(spec) for spec in specs],
+            requested_specs=_inner(specs),
             reporter=cast("InstallerReporter", reporter),  # any object with some of its methods
             package_cache=PackageCache.new_layered([cache], validation_mode=mode),
         )
@@ -195,10 +196,16 @@ async def _sent(said: str, entries: Sequence[Mapping[str, Any]], request: Mappin
     return measure.facts()
 
 
-def _inner(spec: str) -> MatchSpec:
-    """What ``install`` takes for a spec: py-rattler 0.28.0 raises TypeError for the MatchSpec that it documents."""
-    inner: MatchSpec = MatchSpec(spec)._match_spec  # noqa: SLF001 - see above
-    return inner
+def _inner(specs: Sequence[str]) -> list[MatchSpec]:
+    """What ``install`` takes for specs: py-rattler 0.28.0 raises TypeError for the MatchSpec that it documents.
+
+    One that it cannot read, as a lock of conda's own environment may have, decides nothing and is left out.
+    """
+    found = []
+    for spec in specs:
+        with contextlib.suppress(InvalidMatchSpecError):
+            found.append(MatchSpec(spec)._match_spec)  # noqa: SLF001 - see above
+    return found
 
 
 def _kept(prefix: Path, replaced: set[str]) -> list[PrefixRecord]:
