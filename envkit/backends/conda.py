@@ -132,6 +132,11 @@ def registered() -> tuple[Path, ...]:
     return tuple(Path(os.fsdecode(line.strip())) for line in _listed() or () if line.strip())
 
 
+def list_folder() -> Path:
+    """Where conda's list lies, and what a killed process leaves that was writing it."""
+    return Path(os.path.realpath(_environments_txt())).parent
+
+
 def _listed() -> list[bytes] | None:
     """The lines of conda's list, byte by byte as they are; None where it cannot be read."""
     listed = _environments_txt()
