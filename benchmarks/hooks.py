@@ -12,10 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from envkit.activation import install_hooks, quote_fish, quote_posix
+from envkit.activation import install_hooks, quote_csh, quote_fish, quote_posix
 from envkit.model.toolkit import Toolkit
 
-TIMES = 300
+TIMES = 100
 ROUNDS = 5
 ORDINARY, LONG = 12, 40  # entries of PATH
 SHELLS = {
@@ -23,6 +23,7 @@ SHELLS = {
     "dash": ["dash"],
     "zsh": ["zsh", "-f"],
     "fish": ["fish", "--no-config"],
+    "tcsh": ["tcsh", "-f"],
 }
 
 
@@ -44,6 +45,9 @@ def loop(shell: str, files: list[Path]) -> str:
     if shell == "fish":
         body = "\n".join(f"source {quote_fish(str(file))}" for file in files)
         return f"set -l i 0\nwhile test $i -lt {TIMES}\n{body}\nset i (math $i + 1)\nend\n"
+    if shell == "tcsh":
+        body = "\n".join(f"source {quote_csh(str(file))}" for file in files)
+        return f"set i = 0\nwhile ($i < {TIMES})\n{body}\n@ i++\nend\n"
     body = "\n".join(f". {quote_posix(str(file))}" for file in files)
     return f'i=0\nwhile [ "$i" -lt {TIMES} ]; do\n{body}\ni=$((i + 1))\ndone\n'
 
@@ -62,7 +66,7 @@ def main() -> None:
             if program is None:
                 print(f"{shell}: not installed")
                 continue
-            extension = "fish" if shell == "fish" else "sh"
+            extension = {"fish": "fish", "tcsh": "csh"}.get(shell, "sh")
             pair = [
                 folder / "etc" / "conda" / f"{d}.d" / f"envkit-cuda.{extension}" for d in ("activate", "deactivate")
             ]

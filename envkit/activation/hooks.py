@@ -58,7 +58,7 @@ def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_
     for direction, shell, path in _hook_files(prefix):
         template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
         path.parent.mkdir(parents=True, exist_ok=True)
-        fs.write_bytes(path, _fill(template, shell, slot, toolkit, library_path=library_path))
+        fs.write_bytes(path, _fill(template, shell, prefix, slot, toolkit, library_path=library_path))
         written.append(path)
     return tuple(written)
 
@@ -83,7 +83,7 @@ def hook_states(
             state = "missing"
         elif toolkit is not None:
             template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
-            expected = _fill(template, shell, slot, toolkit, library_path=library_path)
+            expected = _fill(template, shell, prefix, slot, toolkit, library_path=library_path)
             state = "current" if path.read_bytes() == expected else "stale"
         if toolkit is not None or state == "stale":
             states.append(HookState(shell.name, path, state))
@@ -108,10 +108,11 @@ def _hook_files(prefix: Path) -> Iterator[tuple[str, Shell, Path]]:
             yield direction, shell, prefix / "etc" / "conda" / f"{direction}.d" / f"{HOOK_NAME}.{shell.extension}"
 
 
-def _fill(template: bytes, shell: Shell, slot: Slot, toolkit: Toolkit, *, library_path: bool) -> bytes:
+def _fill(template: bytes, shell: Shell, prefix: Path, slot: Slot, toolkit: Toolkit, *, library_path: bool) -> bytes:
     # Normalised, as conda writes every PATH entry on each activation: else ours would not be recognised after a switch.
     # Not resolved: /usr/local/cuda-11.3 may be a link that an administrator moves.
     recorded = check_path(os.path.abspath(toolkit.path))  # noqa: PTH100 - Path.resolve would follow links
+    is_inside = slot == "CONDA" and os.path.realpath(recorded) == os.path.realpath(prefix)
     candidates = dict.fromkeys((recorded, *usual_folders(toolkit.version, toolkit.release)))
     return render(
         template,
@@ -121,6 +122,7 @@ def _fill(template: bytes, shell: Shell, slot: Slot, toolkit: Toolkit, *, librar
             "CANDIDATES": tuple(candidates),
             "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
             "LIBRARY_PATH": ("yes" if library_path else "",),
+            "INSIDE": ("yes" if is_inside else "",),
         },
         quote=shell.quote,
     )

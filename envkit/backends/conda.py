@@ -136,9 +136,9 @@ def _means(line: bytes, prefix: Path) -> bool:
 
 
 def registered() -> tuple[Path, ...]:
-    """The prefixes in conda's list, whether or not they are there."""
-    lines = (line.strip() for line in _listed() or ())
-    return tuple(Path(os.fsdecode(line)) for line in lines if line and b"\0" not in line)
+    """The prefixes in conda's list, whether or not they are there; what is no absolute path is left out."""
+    lines = [os.fsdecode(line.strip()) for line in _listed() or () if b"\0" not in line]
+    return tuple(Path(line) for line in lines if os.path.isabs(line))  # noqa: PTH117 - text
 
 
 def list_folder() -> Path:

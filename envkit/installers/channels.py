@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,9 +181,3 @@ def _behind(location: str, start: str) -> str | None:
     """What is behind ``start`` in ``location``, by whole parts of the path; None when it does not begin so."""
     parts, first = location.split("/"), start.rstrip("/").split("/")
     return "/".join(parts[len(first) :]) if parts[: len(first)] == first else None
-
-
-def host_of(url: str) -> str:
-    """The host of a URL, for messages; the folder of a ``file://`` one."""
-    parts = urlsplit(url)
-    return parts.hostname or parts.path

@@ -107,7 +107,7 @@ def _contents(prefix: Path) -> Iterator[tuple[Path, JsonObject]]:
 
 def _content(path: Path) -> JsonObject:
     try:
-        with open(path, encoding="utf-8", opener=open_regular) as file:
+        with open(path, encoding="utf-8", opener=open_regular) as file:  # a pipe would be waited for
             return JsonObject.parse(file.read())
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from error

@@ -77,10 +77,8 @@ def install_guard(guarded: Guarded, progress: Progress) -> None:
     Files of that kind that somebody else has written there stay, and that is told.
     """
     prefix = guarded.prefix
-    for path, text in _refusals(guarded).items():
-        if not os.path.lexists(path) or is_own(path):
-            fs.write_bytes(path, text)
-        else:
+    for path in _refusals(guarded):
+        if os.path.lexists(path) and not is_own(path):
             progress.note(f"{path} is not envkit's and stays as it is; it says who may change this environment.")
     update_guard(guarded)
     if guarded.installer == "pip":
@@ -102,10 +100,23 @@ def _install_pip_settings(prefix: Path, progress: Progress) -> None:
 
 
 def update_guard(guarded: Guarded) -> None:
-    """Write the constraints again; pip's settings and the hooks stay as they are."""
+    """Write the constraints again, and what keeps others out; pip's settings and the hooks stay as they are."""
+    renew_refusals(guarded)
     for path, text in _constraints(guarded).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         fs.write_text(path, text)
+
+
+def renew_refusals(guarded: Guarded) -> tuple[Path, ...]:
+    """Write what keeps the other installer out where it is missing or stale; gives what was written.
+
+    A new minor version of Python has a folder of its own, and ``conda rename`` does not copy ``conda-meta/frozen``.
+    """
+    changed = _changed_refusals(guarded)
+    for path in changed:
+        if not os.path.lexists(path) or is_own(path):
+            fs.write_bytes(path, _refusals(guarded)[path])
+    return changed
 
 
 def guard_state(guarded: Guarded) -> GuardState:
@@ -130,14 +141,18 @@ def changed_guard_files(guarded: Guarded) -> tuple[Path, ...]:
     wanted = {path: text.encode() for path, text in _constraints(guarded).items()}
     wanted |= guard_hooks(prefix, slot=slot, constraints=constraints, entry=entry, user_site_off=slot == "CONDA")
     changed = [path for path, text in wanted.items() if _read(path) != text]
-    by_path = _refusals(replace(guarded, word=shlex.quote(str(prefix))))  # how it is named depends on conda's settings
-    for path, text in _refusals(guarded).items():
-        found = _read(path)
-        if found is None or (is_own(path) and found not in {text, by_path[path]}):
-            changed.append(path)
+    changed += _changed_refusals(guarded)
     settings = _read(prefix / PIP_SETTINGS)
     holds = guarded.installer != "pip" or (settings is not None and _holds_for_pip(prefix, settings))
     return tuple(changed if holds else [prefix / PIP_SETTINGS, *changed])
+
+
+def _changed_refusals(guarded: Guarded) -> tuple[Path, ...]:
+    by_path = _refusals(replace(guarded, word=shlex.quote(str(guarded.prefix))))
+    found = {path: {text, by_path[path]} for path, text in _refusals(guarded).items()}  # either word leads there
+    return tuple(
+        path for path, texts in found.items() if _read(path) is None or (is_own(path) and _read(path) not in texts)
+    )
 
 
 def _refusals(guarded: Guarded) -> dict[Path, bytes]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _DIST_INFO = re.compile(r"site-packages/([^/]+?)-[^-/]+(?:-py[0-9.]+)?\.(?:dist|egg)-info(?:/|$)")
 CONDA_NAMES = {"torch": "pytorch"}
-"""What projects are called in conda's channels, where conda's package lists no dist-info."""
+"""What projects are called in conda's channels."""
+_PROJECTS = {conda: project for project, conda in CONDA_NAMES.items()}
 
 
 def find_mixed(
@@ -48,7 +49,7 @@ def find_mixed(
     found = []
     owners = conda_owners(prefix) if pip.keys() - set(editables) else {}
     for name, version in pip.items():
-        owner = owners.get(name) or next((key for key in (name, CONDA_NAMES.get(name, "")) if key in conda), None)
+        owner = owners.get(name)
         if owner is not None and owner in conda:
             found.append(Mixed(name, f"{owner} {conda[owner]}", f"{name} {version}"))
         elif installer == "conda" and name not in editables:
@@ -61,7 +62,11 @@ def find_mixed(
 
 
 def conda_owners(prefix: Path) -> dict[str, str]:
-    """By project, the conda package whose record lists a dist-info of it; damaged records tell nothing."""
+    """By project, the conda package that brings it; damaged records tell nothing.
+
+    That is one whose record lists a dist-info of the project, or a Python package of the project's name: conda's tzdata
+    is another thing than the project of that name.
+    """
     owners: dict[str, str] = {}
     for path in record_paths(prefix):
         try:
@@ -69,6 +74,9 @@ def conda_owners(prefix: Path) -> dict[str, str]:
         except InvalidFileError:  # told by the check of the files
             continue
         for file in files:
+            if "site-packages/" not in file.path:
+                continue
+            owners.setdefault(_PROJECTS.get(package, canonicalize_name(package)), package)
             match = _DIST_INFO.search(file.path)
             if match is not None:
                 owners[canonicalize_name(match[1])] = package

@@ -17,15 +17,19 @@ _INDEX = re.compile(rf"https?://{_HOST}(?::[0-9]{{1,5}})?(?:/[A-Za-z0-9._~!$&'()
 _FILE = re.compile(r"file:(?://(?:localhost)?)?/(?!/)[^\s\\?#\x00-\x1f\x7f-\x9f]*")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@|(?<![^\s/\"'`(=])[^\s/:@\"'`(=]+:[^\s/@]+@(?=[\w.\[-])")
 
+_TOKEN = re.compile(r"((?<!file)://[^\s/]+(?:/[^\s/]+)?/t/)(?=[^\s/]*[0-9])[A-Za-z0-9_.~-]{8,}")
+"""A token as conda channels have it near the start of their path, ``https://HOST/t/TOKEN/CHANNEL``. It has a digit:
+``/simple/t/torchvision`` is none."""
+
 
 def redacted(text: str) -> str:
-    """``text`` with ``***`` in place of the user name and password of each address in it, a malformed one's too."""
-    return _CREDENTIALS.sub("***@", text)
+    """``text`` with ``***`` in place of user name, password and token of each address in it, a malformed one's too."""
+    return _TOKEN.sub(r"\1***", _CREDENTIALS.sub("***@", text))
 
 
 def has_credentials(address: str) -> bool:
-    """Whether an address holds a user name or password."""
-    return _CREDENTIALS.search(address) is not None
+    """Whether an address holds a user name, password or token."""
+    return (_CREDENTIALS.search(address) or _TOKEN.search(address)) is not None
 
 
 def checked_address(address: str, source: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     from envkit.operations.add_question import Project
     from envkit.operations.journal import Journal
     from envkit.operations.staging import Stage
+
+
+_CLOBBERED = re.compile(r"^__clobbers__/[^/]+/")
+"""py-rattler puts a file into such a folder, by its package, where another package brings the same file."""
 
 
 def check_one_installer(environment: Environment, lock: Lock) -> None:
@@ -162,11 +167,11 @@ def _name_of(spec: str) -> str:
 def _try(
     stage: Stage, lock: Lock, records: Sequence[CondaRecord], settings: CondaSettings, progress: Progress
 ) -> set[str]:
-    """Install packages beside, with the Python that decides where theirs lie; gives the files that will come."""
+    """Install packages beside the environment; gives the files that will come."""
     progress.step(f"Getting {len(records)} packages by py-rattler")
     prefix = stage.environment.prefix
     folder = add_folder(prefix) / "conda"
-    python = lock.platforms[current_platform()].record("python")
+    python = lock.platforms[current_platform()].record("python")  # its version decides where the files lie
     _install((*records, *((python,) if python is not None else ())), folder, settings, stage, progress, add=False)
     names = {item.name for item in records}
     coming = set()
@@ -175,11 +180,11 @@ def _try(
         if name in names:
             coming |= {f"conda-meta/{record.name}", *(file.path for file in files)}
     for relative in sorted(coming):
-        there, new = prefix / relative, folder / relative
+        there, new = prefix / _CLOBBERED.sub("", relative), folder / relative
         is_same = there.is_file() and new.is_file() and filecmp.cmp(there, new, shallow=False)
         if os.path.lexists(there) and not is_same:
             raise ExistsError(
-                f"{relative} is there already, and {', '.join(sorted(names))} would write over it.",
+                f"{there.relative_to(prefix)} is there already, and {', '.join(sorted(names))} would write over it.",
                 why="Nothing was changed: what is installed stays as it is.",
                 hint="Move that file away if it is yours, or make another environment.",
             )
@@ -225,9 +230,10 @@ def _apply(
     leaving = stage.leaving(set(of_projects))
     stage.check_collisions(of_projects, leaving)
     progress.step("Installing")
-    write_plan(prefix, coming.union(*of_projects.values()), {*leaving, "conda-meta/history"})
-    if records:
-        _install(records, prefix, settings, stage, progress, add=True)
+    records_there = {f"conda-meta/{path.name}" for path in record_paths(prefix)}  # may be written again
+    write_plan(prefix, coming.union(*of_projects.values()), {*leaving, *records_there, "conda-meta/history"})
+    if records:  # with all the others, since py-rattler notes for all of them who asked for them; they stay as they are
+        _install(lock.platforms[platform].base, prefix, settings, stage, progress, add=True)
     for project in projects:
         folder = Path(project.editable.path)
         install_editable(environment.executable, folder, stage.config, offline=stage.offline, progress=progress)

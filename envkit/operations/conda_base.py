@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.backends.pythons import is_version
 from envkit.errors import DownloadError, UnfitMachineError
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -55,8 +56,7 @@ def base_of(
     except DownloadError as error:
         error.hint = f"{error.hint or ''} With --backend venv a Python of this machine is taken instead.".strip()
         raise
-    asked = {text.partition(" ")[0]: text for text in wanted}
-    return tuple(CondaRecord.from_dict({**record, "requested": asked.get(record["name"])}) for record in records)
+    return tuple(CondaRecord.from_dict(record) for record in records)
 
 
 def _python_spec(lock: Lock, options: CreateOptions) -> str:
@@ -65,7 +65,7 @@ def _python_spec(lock: Lock, options: CreateOptions) -> str:
         asked = options.preferred_python
     if asked is None:
         return f"python {lock.python}.*" if lock.python.count(".") == 1 else f"python {lock.python}"
-    if not asked.replace(".", "").isdigit():
+    if not is_version(asked):
         raise UnfitMachineError(
             f"--python {asked} names a program; the Python of a conda prefix is one of its packages.",
             hint="Give a version, or --backend venv.",

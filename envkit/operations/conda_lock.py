@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.compat.needs import needs_of_records
 from envkit.compat.tables import version_key
-from envkit.errors import InvalidFileError, UnsatisfiableError
+from envkit.errors import InvalidFileError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -53,20 +53,22 @@ def solve_platform(
     served = target_cuda(spec.cuda, platform, target, progress)
 
     def _solve(constraints: Sequence[str]) -> tuple[CondaRecord, ...]:
-        found = solve(
-            spec.channels,
-            [_python_spec(spec), *spec.packages],
-            platform=platform,
-            virtual_packages=virtual_packages(platform, cuda=served),
-            settings=settings,
-            offline=settings.offline,
-            timeout_s=SOLVE_TIMEOUT_S,
-            progress=progress,
-            constraints=constraints,
-            locked=[record.to_dict() for record in kept],
-        )
-        asked = {_name_of(text): text for text in (*spec.packages, _python_spec(spec))}
-        return tuple(CondaRecord.from_dict({**record, "requested": asked.get(record["name"])}) for record in found)
+        try:
+            found = solve(
+                spec.channels,
+                [_python_spec(spec), *spec.packages],
+                platform=platform,
+                virtual_packages=virtual_packages(platform, cuda=served),
+                settings=settings,
+                offline=settings.offline,
+                timeout_s=SOLVE_TIMEOUT_S,
+                progress=progress,
+                constraints=constraints,
+                locked=[record.to_dict() for record in kept],
+            )
+        except UsageError as error:  # a text that py-rattler does not take for a MatchSpec
+            raise InvalidFileError(spec.path, error.message, why=error.why, hint=error.hint) from error
+        return tuple(CondaRecord.from_dict(record) for record in found)
 
     records = _solve(())
     problem = _problem_of_build(spec, platform, records)
@@ -108,11 +110,6 @@ def _is_older(served: str | None, cuda: str) -> bool:
 
 def _python_spec(spec: Spec) -> str:
     return f"python {spec.python}.*" if spec.python.count(".") == 1 else f"python {spec.python}"
-
-
-def _name_of(text: str) -> str:
-    """The package that a MatchSpec names."""
-    return re.split(r"[\s=<>!~\[]", text, maxsplit=1)[0].lower()
 
 
 def build_cuda_of(record: CondaRecord) -> str | None:

@@ -153,7 +153,7 @@ def _files(environment: Environment, check: ContentCheck) -> Iterator[Finding]:
     again = f"envkit restore {word_for(environment)} --replace"
     if not findings:
         return
-    fix = [f"Make it again: `{again}`. It takes no wrong bytes from uv's cache."]
+    fix = [f"Make it again: `{again}`. It takes no wrong bytes from the cache."]
     fix += [f"The same for {name}: `envkit restore {shlex.quote(name)} --replace`." for name in check.sharing]
     shared = sharing_text(check.sharing) if check.sharing else None
     yield Finding(
@@ -248,7 +248,7 @@ def of_guard(environment: Environment) -> list[Finding]:
             "guard-missing",
             "warning",
             f"The guard of {environment.name} is gone, or was changed.",
-            why="pip or uv may change locked versions in it.",
+            why="pip, uv or conda may change in it what is locked.",
             fix=(f"`envkit hooks install {word_for(environment)}`",),
             evidence=tuple(map(str, changed)),
         )

@@ -91,7 +91,7 @@ def export(what: str, format_name: str, *, output: Path | None, platform: str | 
     lock, name = _lock_and_name(what, progress)
     locked = _Locked(lock, _platform(lock, platform), name)
     text = FORMATS[format_name](locked)
-    lost = tuple(_lost(locked, format_name))
+    lost = tuple(_lost(locked, format_name, text))
     if output is not None:
         fs.write_text(output, text)
     return Export(format_name, locked.platform, output, text, lost)
@@ -169,7 +169,7 @@ FORMATS: dict[str, Callable[[_Locked], str]] = {
 """Each format's name and what writes it."""
 
 
-def _lost(locked: _Locked, format_name: str) -> Iterator[str]:
+def _lost(locked: _Locked, format_name: str, text: str) -> Iterator[str]:
     """What a format has no place for; docs/formats.md lists it."""
     lock, found = locked.lock, locked.lock.platforms[locked.platform]
     keeps_some = format_name == "pixi.lock"
@@ -189,6 +189,8 @@ def _lost(locked: _Locked, format_name: str) -> Iterator[str]:
     unhashed = [item.name for item in found.packages if item.sha256 is None]
     if unhashed and format_name != "environment.yml":
         yield f"hashes that are not known: {', '.join(unhashed)}"
+    if "file:///" in text:
+        yield "the files that lie in a folder of this machine: their addresses lead nowhere elsewhere"
     if lock.additions.editables:
         names = ", ".join(item.name for item in lock.additions.editables)
         yield f"projects that were added by their folder: {names}"

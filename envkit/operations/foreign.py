@@ -83,7 +83,8 @@ def read_foreign(document: YamlDocument, progress: Progress) -> Lock | Spec | No
 def _lock(found: ForeignLock, shown: str, progress: Progress, *, python: str | None) -> Lock:
     installer = "pip" if any(parts.pip for parts in found.platforms.values()) else "conda"
     kept = {name: parts for name, parts in found.platforms.items() if parts.pip or installer == "conda"}
-    for note in found.notes:
+    left_out = sorted(found.platforms.keys() - kept.keys())
+    for note in [*found.notes, *(f"{name} has none of pip's packages, and is left out." for name in left_out)]:
         progress.note(note)
     cuda = _cuda(kept)
     platforms = {name: _platform(parts, cuda, name) for name, parts in kept.items()}
@@ -213,6 +214,10 @@ def _completed(record: CondaRecord, found: CondaRecord | None) -> CondaRecord:
     Raises:
         DownloadError: the channel has another file by that name than the list says.
     """
+    if found is None and not record.sha256:
+        raise DownloadError(
+            f"{record.channel} does not say which file {record.file} is.", hint="Take it out of the list."
+        )
     if found is None:
         return record
     for kind, stated, there in (("sha256", record.sha256, found.sha256), ("MD5 sum", record.md5, found.md5)):

@@ -11,6 +11,7 @@ from envkit import fs, resources
 from envkit.activation import GUARD_NAME
 from envkit.activation.cleanup_hooks import CLEANUP_NAME
 from envkit.errors import UPDATE, InvalidFileError
+from envkit.installers.conda_meta import record_paths
 from envkit.installers.guard import PIP_SETTINGS, Guarded, install_guard, is_own_pip_settings
 from envkit.installers.refusals import own_refusals
 from envkit.model.lock import Drift, Lock, parse_lock
@@ -35,7 +36,8 @@ OWN_FILES = {
     "lib64",
     "requirements-lock.txt",
     "check_env.py",
-    "conda-meta/",
+    "conda-meta/history",
+    "conda-meta/created_at",
     ".envkit/",
     *(f"etc/conda/{direction}.d/envkit-cuda.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
     *(f"etc/conda/{direction}.d/{GUARD_NAME}.{end}" for direction in ("activate", "deactivate") for end in _HOOKS),
@@ -52,7 +54,8 @@ OWN_FILES = {
 def own_files(prefix: Path) -> set[str]:
     """What in ``prefix`` is no file of the user's: paths relative to it, folders with a slash at the end."""
     found = OWN_FILES | ({PIP_SETTINGS} if is_own_pip_settings(prefix) else set())
-    return found | {path.relative_to(prefix).as_posix() for path in own_refusals(prefix)}
+    of_conda = [*own_refusals(prefix), *record_paths(prefix)]  # not its `state` and `pinned`: what a user has set
+    return found | {path.relative_to(prefix).as_posix() for path in of_conda}
 
 
 def guarded_by(prefix: Path, lock: Lock, platform: str) -> Guarded:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from envkit.activation import check_path
 from envkit.backends.pythons import find_interpreter
-from envkit.errors import ExistsError, UnfitMachineError, UsageError
+from envkit.errors import DownloadError, ExistsError, UnfitMachineError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from envkit.backends.pythons import Interpreter
     from envkit.installers.condarc import CondaSettings
     from envkit.installers.indexes import PipConfig
+    from envkit.model.conda_record import CondaRecord
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
@@ -174,7 +175,7 @@ def make_plan(
     if is_conda:
         check_conda_prefix(place.prefix)
         settings = read_conda_settings()
-        lock = lock.with_base(platform, base_of(lock, platform, options, settings, progress))
+        lock = lock.with_base(platform, _base(place, lock, platform, options, settings, progress))
     else:
         progress.step(f"Python {lock.python}")
         interpreter = place.interpreter or _interpreter(lock, options, progress)
@@ -193,6 +194,20 @@ def make_plan(
     seconds.until_now("packages")
     lock = lock.with_packages(platform, packages)
     return Plan(place.name, place.prefix, lock, platform, interpreter, settings, toolkit, files, config, options)
+
+
+def _base(
+    place: Place, lock: Lock, platform: str, options: CreateOptions, settings: CondaSettings, progress: Progress
+) -> tuple[CondaRecord, ...]:
+    """The conda packages; where conda-forge cannot help out either, it is this machine that has no such Python."""
+    try:
+        return base_of(lock, platform, options, settings, progress)
+    except (DownloadError, UnsatisfiableError) as error:
+        if place.missing is None:
+            raise
+        missing = place.missing
+        why = f"{missing.why} A conda prefix with one cannot be made: {error.message}"
+        raise UnfitMachineError(missing.message, why=why, hint=missing.hint) from error
 
 
 def _interpreter(lock: Lock, options: CreateOptions, progress: Progress) -> Interpreter:

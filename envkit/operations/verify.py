@@ -14,6 +14,7 @@ from envkit.errors import (
     StorageError,
     VerificationFailedError,
 )
+from envkit.installers.guard import renew_refusals
 from envkit.model.report import FILES, LAYERS, LAYERS_OF_LEVEL, Level, VerifyReport
 from envkit.operations import clock
 from envkit.operations.content import files_layer
@@ -27,7 +28,7 @@ from envkit.operations.environments import (
 )
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.one_installer import installer_layer
-from envkit.operations.own_files import lock_for
+from envkit.operations.own_files import guarded_by, lock_for
 from envkit.operations.snapshot import take_snapshot
 from envkit.probes.host import current_platform
 from envkit.probes.nvidia_smi import query_gpus
@@ -114,6 +115,7 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
     progress.step(f"verify {environment.name} (level {level})")
     platform = current_platform()
     lock = lock_for(environment, platform)
+    _renew_guard(environment, lock, platform, progress)
     smi = query_gpus()
     expectation = Expectation(_versions(lock, platform), environment.build_cuda, smi=smi)
     wanted = LAYERS_OF_LEVEL[level]
@@ -148,6 +150,17 @@ def _told(error: OSError | ProgramError) -> EnvkitError:
 def _versions(lock: Lock, platform: str) -> dict[str, str]:
     locked = lock.platforms[platform]
     return {item.name: item.version for item in (locked.packages if lock.installer == "pip" else locked.base)}
+
+
+def _renew_guard(environment: Environment, lock: Lock, platform: str, progress: Progress) -> None:
+    """Keep the other installer out also where conda has brought another Python."""
+    try:
+        written = renew_refusals(guarded_by(environment.prefix, lock, platform)) if environment.guard else ()
+    except (OSError, EnvkitError) as error:
+        progress.note(f"What keeps the other installer out could not be written again: {error}")
+        return
+    for path in written:
+        progress.note(f"{path} was missing, or another, and is written again.")
 
 
 def _remember(environment: Environment, progress: Progress) -> None:

@@ -110,13 +110,20 @@ unsetenv _ENVKIT_@SLOT@_BIN
 unsetenv _ENVKIT_@SLOT@_OWN
 unsetenv _ENVKIT_@SLOT@_IN
 
-# Apply ("Activate"): the recorded folder, then where this release usually lies. tcsh looks for the end of a branch that
-# it skips by other rules of quoting, so no value stands in one.
+# Apply ("Activate"): the recorded folder, then where this release usually lies; a conda prefix that is its own toolkit
+# is that wherever it lies. tcsh looks for the end of a branch that it skips by other rules of quoting, so no value
+# stands in one.
 set _envkit_candidates = (@CANDIDATES@)
 set _envkit_recorded = @TOOLKIT@
 set _envkit_repair = @REPAIR@
 set _envkit_library = @LIBRARY_PATH@
+set _envkit_inside = @INSIDE@
 set _envkit_toolkit = ""
+set _envkit_prefix = ""
+if (@SLOT@ == CONDA && $?CONDA_PREFIX) then
+    set _envkit_prefix = "$CONDA_PREFIX:q"
+    if ("x$_envkit_inside" != x && "x$_envkit_prefix:q" != x) set _envkit_candidates = ("$_envkit_prefix:q")
+endif
 foreach _envkit_entry ($_envkit_candidates:q)
     if (-d "$_envkit_entry:q/bin") then
         set _envkit_toolkit = "$_envkit_entry:q"
@@ -139,35 +146,36 @@ else
     setenv CUDA_PATH "$_envkit_toolkit:q"
 
     # OWN: the entries of the user that equal ours; IN: the one of conda. One `x` each: no arithmetic on inherited text.
-    set _envkit_ours = "x$_envkit_toolkit:q/bin"
-    set _envkit_ours = "$_envkit_ours:as| |//blank//|"
-    set _envkit_ours = "$_envkit_ours:as|	|//tab//|"
-    set _envkit_mine = ":-"
-    if (@SLOT@ == CONDA && $?CONDA_PREFIX) then
-        if ("x$CONDA_PREFIX:q" != x) then
-            set _envkit_mine = "x$CONDA_PREFIX:q/bin"
+    # A conda prefix that is its own toolkit has no entry of ours: that of conda is the same.
+    if ("x$_envkit_toolkit:q" != "x$_envkit_prefix:q") then
+        set _envkit_ours = "x$_envkit_toolkit:q/bin"
+        set _envkit_ours = "$_envkit_ours:as| |//blank//|"
+        set _envkit_ours = "$_envkit_ours:as|	|//tab//|"
+        set _envkit_mine = ":-"
+        if ("x$_envkit_prefix:q" != x) then
+            set _envkit_mine = "x$_envkit_prefix:q/bin"
             set _envkit_mine = "$_envkit_mine:as| |//blank//|"
             set _envkit_mine = "$_envkit_mine:as|	|//tab//|"
         endif
+        set _envkit_own = ""
+        set _envkit_in = ""
+        if ($?PATH) then
+            set _envkit_text = "x$PATH:as| |//blank//|"
+            set _envkit_text = "$_envkit_text:as|	|//tab//|"
+            set _envkit_text = "$_envkit_text:as|:| x|"
+            set _envkit_list = ($_envkit_text:x)
+            foreach _envkit_entry ($_envkit_list:q)
+                if ("$_envkit_entry:q" == "$_envkit_ours:q") then
+                    set _envkit_own = "x$_envkit_own"
+                endif
+                if ("$_envkit_entry:q" == "$_envkit_mine:q") then
+                    set _envkit_in = "x$_envkit_in"
+                endif
+            end
+        endif
+        setenv _ENVKIT_@SLOT@_OWN "$_envkit_own"
+        if ("$_envkit_mine:q" != ":-") setenv _ENVKIT_@SLOT@_IN "$_envkit_in"
     endif
-    set _envkit_own = ""
-    set _envkit_in = ""
-    if ($?PATH) then
-        set _envkit_text = "x$PATH:as| |//blank//|"
-        set _envkit_text = "$_envkit_text:as|	|//tab//|"
-        set _envkit_text = "$_envkit_text:as|:| x|"
-        set _envkit_list = ($_envkit_text:x)
-        foreach _envkit_entry ($_envkit_list:q)
-            if ("$_envkit_entry:q" == "$_envkit_ours:q") then
-                set _envkit_own = "x$_envkit_own"
-            endif
-            if ("$_envkit_entry:q" == "$_envkit_mine:q") then
-                set _envkit_in = "x$_envkit_in"
-            endif
-        end
-    endif
-    setenv _ENVKIT_@SLOT@_OWN "$_envkit_own"
-    if ("$_envkit_mine:q" != ":-") setenv _ENVKIT_@SLOT@_IN "$_envkit_in"
 
     # The library path is touched only where the spec asks for it, and never gets a colon of our own.
     set _envkit_lib = ""
@@ -205,13 +213,16 @@ else
         setenv LD_LIBRARY_PATH "$_envkit_lib:q"
     endif
 
-    setenv _ENVKIT_@SLOT@_BIN "$_envkit_toolkit:q/bin"
-    set _envkit_text = "$_envkit_toolkit:q/bin"
-    if ($?PATH) then
-        if ("x$PATH:q" != x) set _envkit_text = "${_envkit_text:q}:${PATH:q}"
+    if ("x$_envkit_toolkit:q" != "x$_envkit_prefix:q") then
+        setenv _ENVKIT_@SLOT@_BIN "$_envkit_toolkit:q/bin"
+        set _envkit_text = "$_envkit_toolkit:q/bin"
+        if ($?PATH) then
+            if ("x$PATH:q" != x) set _envkit_text = "${_envkit_text:q}:${PATH:q}"
+        endif
+        setenv PATH "$_envkit_text:q"
     endif
-    setenv PATH "$_envkit_text:q"
 endif
-unset _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair _envkit_library _envkit_lib
+unset _envkit_inside _envkit_prefix _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair
+unset _envkit_library _envkit_lib
 unset _envkit_text _envkit_list _envkit_ours _envkit_mine _envkit_own _envkit_in _envkit_left
 unset _envkit_at _envkit_first _envkit_entry

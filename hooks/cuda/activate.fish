@@ -70,10 +70,18 @@ set -eg _ENVKIT_@SLOT@_BIN
 set -eg _ENVKIT_@SLOT@_OWN
 set -eg _ENVKIT_@SLOT@_IN
 
-# Apply ("Activate"): the recorded folder, then where this release usually lies.
+# Apply ("Activate"): the recorded folder, then where this release usually lies; a conda prefix that is its own toolkit
+# is that wherever it lies.
 begin
     set -l toolkit
+    set -l prefix
+    if test @SLOT@ = CONDA; and test -n "$CONDA_PREFIX"
+        set prefix "$CONDA_PREFIX"
+    end
     for candidate in @CANDIDATES@
+        if test -n @INSIDE@; and test -n "$prefix"
+            set candidate "$prefix"
+        end
         if test -d "$candidate/bin"
             set toolkit $candidate
             break
@@ -96,22 +104,27 @@ begin
         set -gx CUDA_HOME "$toolkit"
         set -gx CUDA_PATH "$toolkit"
 
-        # OWN: the user's entries equal to ours; IN: conda's own entry. One `x` each, as in the .sh hooks.
-        set -l rest $PATH
-        set -l marks ""
-        while set -l at (contains -i -- "$toolkit/bin" $rest)
-            set -e rest[1..$at]
-            set marks "x$marks"
-        end
-        set -gx _ENVKIT_@SLOT@_OWN "$marks"
-        if test @SLOT@ = CONDA; and test -n "$CONDA_PREFIX"
+        # OWN: the user's entries equal to ours; IN: conda's own entry. One `x` each, as in the .sh hooks. A conda
+        # prefix that is its own toolkit has no entry of ours: conda's is the same.
+        set -l rest
+        set -l marks
+        if test "$toolkit" != "$prefix"
             set rest $PATH
             set marks ""
-            while set -l at (contains -i -- "$CONDA_PREFIX/bin" $rest)
+            while set -l at (contains -i -- "$toolkit/bin" $rest)
                 set -e rest[1..$at]
                 set marks "x$marks"
             end
-            set -gx _ENVKIT_@SLOT@_IN "$marks"
+            set -gx _ENVKIT_@SLOT@_OWN "$marks"
+            if test -n "$prefix"
+                set rest $PATH
+                set marks ""
+                while set -l at (contains -i -- "$prefix/bin" $rest)
+                    set -e rest[1..$at]
+                    set marks "x$marks"
+                end
+                set -gx _ENVKIT_@SLOT@_IN "$marks"
+            end
         end
 
         # The library path is touched only where the spec asks for it, and never gets an empty element of our own.
@@ -143,8 +156,10 @@ begin
             end
         end
 
-        set -gx _ENVKIT_@SLOT@_BIN "$toolkit/bin"
-        set -gx PATH "$toolkit/bin" $PATH
+        if test "$toolkit" != "$prefix"
+            set -gx _ENVKIT_@SLOT@_BIN "$toolkit/bin"
+            set -gx PATH "$toolkit/bin" $PATH
+        end
     end
 end
 true

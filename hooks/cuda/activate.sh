@@ -72,13 +72,19 @@ fi
 # End of undo.
 \unset -v _ENVKIT_@SLOT@_BIN _ENVKIT_@SLOT@_OWN _ENVKIT_@SLOT@_IN
 
-# Apply ("Activate"): the recorded folder, then where this release usually lies. Temporaries are exported because a
-# plain assignment warns under zsh's warn_create_global.
-\export _envkit_toolkit='' _envkit_rest='' _envkit_cut=''
-for _envkit_toolkit in @CANDIDATES@; do
-    if [ -d "${_envkit_toolkit}/bin" ]; then \break; fi
-    _envkit_toolkit=
-done
+# Apply ("Activate"): the recorded folder, then where this release usually lies; a conda prefix that is its own toolkit
+# is that wherever it lies. Temporaries are exported because a plain assignment warns under zsh's warn_create_global.
+\export _envkit_toolkit='' _envkit_rest='' _envkit_cut='' _envkit_prefix=''
+# shellcheck disable=SC2050  # constant once the slot is filled in
+if [ @SLOT@ = CONDA ]; then _envkit_prefix="${CONDA_PREFIX-}"; fi
+# shellcheck disable=SC2157  # constant once the value is filled in
+if [ -n @INSIDE@ ] && [ -n "$_envkit_prefix" ]; then _envkit_toolkit="$_envkit_prefix"; fi
+if [ -z "$_envkit_toolkit" ]; then
+    for _envkit_toolkit in @CANDIDATES@; do
+        if [ -d "${_envkit_toolkit}/bin" ]; then \break; fi
+        _envkit_toolkit=
+    done
+fi
 if [ -z "$_envkit_toolkit" ]; then
     \printf 'envkit: there is no CUDA toolkit %s; CUDA_HOME, CUDA_PATH and PATH stay yours. Repair: %s\n' \
         @TOOLKIT@ @REPAIR@ >&2 || :
@@ -89,29 +95,31 @@ else
     \export _ENVKIT_@SLOT@_TOOLKIT="$_envkit_toolkit"
     \export CUDA_HOME="$_envkit_toolkit" CUDA_PATH="$_envkit_toolkit"
 
-    # OWN: the user's entries equal to ours; IN: conda's own entry. One `x` each: no arithmetic on inherited text.
-    \export _ENVKIT_@SLOT@_OWN=''
-    case ":${PATH-}:" in
-        *":${_envkit_toolkit}/bin:"*)
-            _envkit_rest=":${PATH}:"
-            _envkit_cut="${_envkit_rest%":${_envkit_toolkit}/bin:"*}"
-            while [ "$_envkit_cut" != "$_envkit_rest" ]; do
-                _ENVKIT_@SLOT@_OWN="${_ENVKIT_@SLOT@_OWN}x"
-                _envkit_rest="${_envkit_cut}:"
+    # OWN: the user's entries equal to ours; IN: conda's own entry. One `x` each: no arithmetic on inherited text. A
+    # conda prefix that is its own toolkit has no entry of ours: conda's is the same.
+    if [ "$_envkit_toolkit" != "$_envkit_prefix" ]; then
+        \export _ENVKIT_@SLOT@_OWN=''
+        case ":${PATH-}:" in
+            *":${_envkit_toolkit}/bin:"*)
+                _envkit_rest=":${PATH}:"
                 _envkit_cut="${_envkit_rest%":${_envkit_toolkit}/bin:"*}"
+                while [ "$_envkit_cut" != "$_envkit_rest" ]; do
+                    _ENVKIT_@SLOT@_OWN="${_ENVKIT_@SLOT@_OWN}x"
+                    _envkit_rest="${_envkit_cut}:"
+                    _envkit_cut="${_envkit_rest%":${_envkit_toolkit}/bin:"*}"
+                done
+                ;;
+        esac
+        if [ -n "$_envkit_prefix" ]; then
+            \export _ENVKIT_@SLOT@_IN=''
+            _envkit_rest=":${PATH-}:"
+            _envkit_cut="${_envkit_rest%":${_envkit_prefix}/bin:"*}"
+            while [ "$_envkit_cut" != "$_envkit_rest" ]; do
+                _ENVKIT_@SLOT@_IN="${_ENVKIT_@SLOT@_IN}x"
+                _envkit_rest="${_envkit_cut}:"
+                _envkit_cut="${_envkit_rest%":${_envkit_prefix}/bin:"*}"
             done
-            ;;
-    esac
-    # shellcheck disable=SC2050  # constant once the slot is filled in
-    if [ @SLOT@ = CONDA ] && [ -n "${CONDA_PREFIX-}" ]; then
-        \export _ENVKIT_@SLOT@_IN=''
-        _envkit_rest=":${PATH-}:"
-        _envkit_cut="${_envkit_rest%":${CONDA_PREFIX}/bin:"*}"
-        while [ "$_envkit_cut" != "$_envkit_rest" ]; do
-            _ENVKIT_@SLOT@_IN="${_ENVKIT_@SLOT@_IN}x"
-            _envkit_rest="${_envkit_cut}:"
-            _envkit_cut="${_envkit_rest%":${CONDA_PREFIX}/bin:"*}"
-        done
+        fi
     fi
 
     # The library path is touched only where the spec asks for it, and never gets a colon of our own.
@@ -131,7 +139,9 @@ else
         \export LD_LIBRARY_PATH="${_envkit_lib}${LD_LIBRARY_PATH:+:${LD_LIBRARY_PATH}}"
     fi
 
-    \export _ENVKIT_@SLOT@_BIN="${_envkit_toolkit}/bin"
-    \export PATH="${_envkit_toolkit}/bin${PATH:+:${PATH}}"
+    if [ "$_envkit_toolkit" != "$_envkit_prefix" ]; then
+        \export _ENVKIT_@SLOT@_BIN="${_envkit_toolkit}/bin"
+        \export PATH="${_envkit_toolkit}/bin${PATH:+:${PATH}}"
+    fi
 fi
-\unset -v _envkit_toolkit _envkit_rest _envkit_left _envkit_head _envkit_cut _envkit_lib
+\unset -v _envkit_toolkit _envkit_rest _envkit_left _envkit_head _envkit_cut _envkit_lib _envkit_prefix

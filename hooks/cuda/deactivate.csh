@@ -137,6 +137,7 @@ if ("x$_envkit_left:q" != x) then
     unsetenv _ENVKIT_@SLOT@_OWN
     unsetenv _ENVKIT_@SLOT@_IN
 endif
-unset _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair _envkit_library _envkit_lib
+unset _envkit_inside _envkit_prefix _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair
+unset _envkit_library _envkit_lib
 unset _envkit_text _envkit_list _envkit_ours _envkit_mine _envkit_own _envkit_in _envkit_left
 unset _envkit_at _envkit_first _envkit_entry

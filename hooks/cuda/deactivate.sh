@@ -90,4 +90,4 @@ if [ @SLOT@ = CONDA ] && [ -n "${_ENVKIT_@SLOT@_BIN+x}" ] && [ -n "${CONDA_PREFI
 else
     \unset -v _ENVKIT_@SLOT@_BIN _ENVKIT_@SLOT@_OWN _ENVKIT_@SLOT@_IN
 fi
-\unset -v _envkit_toolkit _envkit_rest _envkit_left _envkit_head _envkit_cut _envkit_lib
+\unset -v _envkit_toolkit _envkit_rest _envkit_left _envkit_head _envkit_cut _envkit_lib _envkit_prefix

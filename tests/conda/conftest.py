@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import Run
+from tests.integration.conftest import conda_channels  # noqa: F401 - a fixture
 from tests.shells.conftest import (  # noqa: F401 - fixtures
     Result,
     Session,

@@ -181,4 +181,7 @@ def test_a_new_minor_version_of_python_needs_the_marker_again(conda, envkit, mak
     assert findings["guard-missing"]["evidence"] == [str(new)]
     assert any(line.startswith("python 3.10") for line in findings["packages-differ"]["evidence"])
     assert envkit("hooks", "install", name).code == 0
-    assert new.is_file()
+    text = new.read_bytes()
+    new.unlink()
+    assert envkit("verify", name).code == 6  # another Python than the lock's
+    assert new.read_bytes() == text

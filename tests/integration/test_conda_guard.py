@@ -160,10 +160,12 @@ def test_pip_in_a_conda_prefix_keeps_the_locked_versions_and_conda_out(make):
 def test_the_guard_s_files_are_the_environment_s_own(envkit, make, installer):
     made = make(installer)
     assert envkit("doctor", "demo", "--json").json["findings"] == []
+    (made.prefix / "conda-meta" / "state").write_text('{"env_vars": {"MINE": "1"}}')
     (made.prefix / "notebook.ipynb").write_text("{}")
     told = envkit("remove", "demo")
     assert [line for line in told.err.splitlines() if "no package owns /" in line] == [
-        f"  no package owns {made.prefix / 'notebook.ipynb'}"
+        f"  no package owns {made.prefix / 'conda-meta' / 'state'}",
+        f"  no package owns {made.prefix / 'notebook.ipynb'}",
     ]
     assert envkit("remove", "demo", "--yes").code == 0
     assert not made.prefix.exists()

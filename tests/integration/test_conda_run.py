@@ -150,3 +150,31 @@ def test_shell_is_an_activated_interactive_shell(envkit, environment, toolkit, s
     else:
         assert f"{environment}:{toolkit}:1" in out
     assert done.returncode == 5
+
+
+def test_hooks_show_remove_and_install(envkit, environment, toolkit):
+    folder = environment / "etc" / "conda"
+
+    def names():
+        return {path.name for path in folder.rglob("envkit-*") if "guard" not in path.name}
+
+    shown = envkit("hooks", "show", NAME, "--json").json["hooks"]
+    assert {(item["state"], item["toolkit"]) for item in shown} == {("current", str(toolkit))}
+    assert {Path(item["file"]).relative_to(folder).as_posix() for item in shown} == {
+        f"{way}.d/envkit-cuda.{end}" for way in ("activate", "deactivate") for end in ("sh", "fish", "csh")
+    }
+    assert "_ENVKIT_CONDA_TOOLKIT" in (folder / "activate.d" / "envkit-cuda.sh").read_text()
+
+    assert envkit("hooks", "remove", environment).code == 0
+    assert names() == {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh")}
+    assert "CUDA_HOME" not in seen(envkit)
+    # the environment is envkit's own, so clean-all has nothing to say about its hook
+    done = envkit("hooks", "clean-all", "--remove", "--json")
+    assert (done.json["prefixes"], names()) == ([], {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh")})
+
+    (folder / "activate.d" / "envkit-guard.sh").unlink()
+    assert envkit("hooks", "install", NAME, "--toolkit", toolkit).code == 0
+    assert (folder / "activate.d" / "envkit-guard.sh").exists()
+    assert names() == {f"envkit-cuda.{end}" for end in ("sh", "fish", "csh")}
+    assert not (environment / "bin" / "activate").exists()
+    assert seen(envkit)["CUDA_HOME"] == str(toolkit)

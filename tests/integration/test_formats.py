@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,20 @@ def test_another_file_than_the_list_says(envkit, conda, made):
     done = envkit("restore", conda.folder / "wrong.txt", "--name", "back", "--no-verify", "--json")
     assert done.code == 5
     assert not (conda.envs / "back").exists()
+
+
+@pytest.mark.parametrize("cache", ["new", "filled"])
+def test_a_channel_in_a_folder_is_checked_as_any_other(envkit, conda, made, tmp_path, cache):
+    """py-rattler checks no hash of local files."""
+    text = (made / ".envkit" / "lock.yaml").read_text()
+    file = conda.folder / "w.lock.yaml"
+    file.write_text(re.sub(r"(name: pytorch,.*sha256: )[0-9a-f]{64}", rf"\g<1>{'f' * 64}", text))
+    variables = {"RATTLER_CACHE_DIR": str(tmp_path / "cache")} if cache == "new" else {}
+    done = envkit("restore", file, "--name", "w", "--no-verify", "--json", env=variables)
+    assert done.code == 5
+    assert "pytorch-1.12.1-py3.11_cpu_0.conda" in done.json["error"]["message"]
+    assert "f" * 64 in done.json["error"]["why"]
+    assert not (conda.envs / "w").exists()
 
 
 def test_a_list_of_a_channel_from_outside_has_to_be_trusted(envkit, conda):
@@ -191,6 +206,8 @@ def test_pip_in_a_conda_prefix_there_and_back(envkit, project, conda, name):
     back = envkit("restore", file, "--name", "back", "--backend", "conda", "--no-verify", "--json")
     assert back.code == 0, back.err
     assert back.json["environment"]["installer"] == "pip"
+    again = envkit("create", file, "--name", "back", "--backend", "conda", "--no-verify", "--json")
+    assert (again.code, again.json["created"]) == (0, False), again.err
     assert explicit(conda.envs / "back") == explicit(conda.envs / "p")
     assert [item.file for item in own_lock(conda.envs / "back").platforms["linux-64"].packages] == [
         "pip-22.0-py3-none-any.whl"
@@ -245,3 +262,54 @@ def test_c18_the_snapshot_of_a_conda_environment_is_portable(envkit, conda, cond
     elsewhere = envkit("restore", tmp_path / "environment.yml", "--prefix", tmp_path / "here", "--no-verify", "--json")
     assert elsewhere.code == 0, elsewhere.err
     assert sorted(str(path) for path in made.rglob("*")) == before
+
+
+def test_c17_lines_that_point_to_a_build_machine(envkit, conda, made):
+    """EK-C17: conda's Python packages may say where they were built; a snapshot says their versions."""
+    (info,) = made.glob("lib/python3.11/site-packages/numpy-*.dist-info")
+    (info / "direct_url.json").write_text('{"url": "file:///build/feedstock_root/numpy_163/work", "dir_info": {}}')
+    taken = envkit("snapshot", "take", CPU, "--json")
+    assert taken.code == 0, taken.err
+    folder = Path(taken.json["snapshot"])
+    assert "numpy==1.26.4" in (folder / "pip-freeze.txt").read_text().splitlines()
+    assert "file:///build" in (folder / "pip-freeze.raw.txt").read_text()
+    stored = {path.name for path in folder.iterdir() if "feedstock_root" in path.read_text()}
+    assert stored == {"pip-freeze.raw.txt"}
+    assert envkit("remove", CPU, "--yes").code == 0
+    done = envkit("restore", CPU, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    assert not conda.envs.joinpath(CPU).exists()
+
+
+def test_an_exported_address_holds_no_password(envkit, project, monkeypatch):
+    """The user's index wants a login; what is written is fit to be handed on."""
+    assert envkit("create", project.spec, "--no-verify").code == 0
+    project.default.auth = ("ada", "secret")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", project.default.url.replace("://", "://ada:secret@"))
+    done = envkit("export", "torch112_cu113_py39", "--format", "pixi.lock")
+    assert done.code == 0, done.err
+    assert f"http://{project.default.host}/files/numpy-" in done.out
+    assert "secret" not in done.out + done.err
+
+
+def test_files_of_a_folder_of_the_users(envkit, project, monkeypatch):
+    assert envkit("create", project.spec, "--no-verify").code == 0
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(project.default.folder))
+    done = envkit("export", "torch112_cu113_py39", "--format", "conda-lock.yml")
+    assert done.code == 0, done.err
+    assert "cannot hold the files that lie in a folder of this machine" in done.err
+    (numpy,) = project.default.folder.glob("numpy-*")
+    assert f"url: {numpy.as_uri()}\n" in done.out
+
+
+def test_what_was_added_and_what_drifted_is_told(envkit, project, tmp_path):
+    assert envkit("create", project.spec, "--no-verify").code == 0
+    prefix = Path(envkit("info", "torch112_cu113_py39", "--json").json["environment"]["prefix"])
+    shutil.rmtree(next(prefix.glob("lib/python3.9/site-packages/numpy-*.dist-info")))
+    done = envkit("export", "torch112_cu113_py39", "--format", "environment.yml", "--json")
+    assert done.code == 0
+    assert "Not as locked, and exported as locked: numpy is missing (locked 1.21.5)." in done.err
+    assert any("hashes" in lost for lost in done.json["lost"])
+    assert "numpy==1.21.5" in done.json["text"]

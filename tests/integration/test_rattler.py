@@ -7,8 +7,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +20,8 @@ import pytest
 import trustme
 
 import envkit
-from envkit.errors import DownloadError, EnvkitError, ExitCode, UnsatisfiableError, UsageError
-from envkit.installers.condarc import CondaSettings
+from envkit.errors import DownloadError, EnvkitError, ExitCode, ProgramError, UnsatisfiableError, UsageError
+from envkit.installers.condarc import CondaSettings, read_conda_settings
 from envkit.installers.rattler import calls
 from envkit.model.conda_record import CondaRecord
 from envkit.model.progress import Silent
@@ -49,6 +51,8 @@ def folder(tmp_path_factory):
     main.add("base", "1.1")
     main.add("app", "1.0", depends=["base >=1.0", "noisy"])
     main.add("noisy", "1.0", noarch="generic", scripts={"post-link": "#!/bin/sh\necho ran > $PREFIX/ran\n"})
+    main.add("python", "3.11.4", files={"bin/python3.11": "#!/bin/sh\n"})
+    main.add("pure", "1.0", noarch="python", depends=["python"], files={"site-packages/pure.py": "x = 1\n"})
     main.add("tracked", "1.0", track_features="one two", constrains=["app >5"], build_number=3)
     main.add("gpu", "1.0", depends=["__cuda >=12"])
     main.add("big", "1.0", files={"share/big.bin": bytes(range(256)) * 8000}, extension="tar.bz2")
@@ -179,6 +183,14 @@ def test_the_first_channel_that_has_a_package_is_the_only_one_for_it(server):
     assert names(solve(["other", "main"], ["extra", "base"], settings))["base"] == "2.0"
 
 
+def test_a_later_channel_does_not_give_what_the_first_has_in_other_versions(server):
+    with pytest.raises(UnsatisfiableError, match="No set") as caught:
+        solve(["main", "other"], ["base >=2"], settings_for(server))
+    assert "strict channel priority" in caught.value.why
+    assert "CHANNEL::PACKAGE" in caught.value.hint
+    assert names(solve(["main", "other"], ["other::base >=2"], settings_for(server))) == {"base": "2.0"}
+
+
 def test_a_multichannel_is_one_channel(server):
     settings = settings_for(server, default_channels=(f"{server.url}/main", f"{server.url}/other"))
     records = solve(["defaults"], ["base"], settings)
@@ -251,6 +263,19 @@ def test_a_second_installation_replaces_or_adds(server, tmp_path):
     assert state == {"main/linux-64::base-1.1-0"}
 
 
+def test_packages_that_are_there_stay_untouched_when_others_are_added(server, tmp_path):
+    """A pure Python package is laid out by the Python that is there."""
+    settings, prefix = settings_for(server), tmp_path / "prefix"
+    install(solve(["main"], ["python", "base"], settings), prefix, settings)
+    before = {path: path.stat().st_mtime_ns for path in [*prefix.glob("conda-meta/*.json"), prefix / "bin/python3.11"]}
+    pure = [record for record in solve(["main"], ["pure"], settings) if record["name"] == "pure"]
+    install(pure, prefix, settings, add=True)
+    assert (prefix / "lib/python3.11/site-packages/pure.py").read_text() == "x = 1\n"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert meta(prefix, "python")["requested_specs"] == ["python"]
+    assert meta(prefix, "pure")["requested_specs"] == ["pure"]
+
+
 def test_a_warm_cache_needs_no_network(server, tmp_path):
     settings = settings_for(server)
     records = solve(["main"], ["app"], settings)
@@ -315,6 +340,42 @@ def test_offline_asks_nobody(server, tmp_path):
     assert server.requests == []
 
 
+def test_another_package_of_that_name_in_the_cache_is_not_taken(server, folder, tmp_path):
+    """Two channels may have the same name, version and build."""
+    twin = Channel(tmp_path / "served/twin")
+    twin.add("base", "1.1", files={"share/base/version.txt": "the twin's"})
+    twin.index()
+    record = next(record for record in Channel(folder / "main").locked("base") if record["version"] == "1.1")
+    with serve_channels(tmp_path / "served") as other:
+        install(twin.locked(), tmp_path / "first", settings_for(other))
+    with pytest.raises(DownloadError, match=r"Offline, and not on this disk: base-1\.1-0"):
+        install([record], tmp_path / "offline", settings_for(server), offline=True)
+    install([record], tmp_path / "second", settings_for(server), folders=[folder / "main/linux-64"])
+    assert (tmp_path / "second/share/base/version.txt").read_text() == "1.1\n"
+    assert server.asked_for(record["file"]) == []
+
+
+def test_the_configuration_of_a_chinese_mirror_works(folder, tmp_path):
+    """As TUNA, USTC and others tell their users to write it, with folders as they have them."""
+    site = tmp_path / "anaconda"
+    for place in ("cloud/conda-forge", "pkgs/main"):
+        shutil.copytree(folder / "main", site / place)
+    with serve_channels(tmp_path) as mirror:
+        (tmp_path / ".condarc").write_text(
+            f"channels: [defaults]\nshow_channel_urls: true\ndefault_channels:\n  - {mirror.url}/anaconda/pkgs/main\n"
+            f"custom_channels:\n  conda-forge: {mirror.url}/anaconda/cloud\n"
+        )
+        settings = read_conda_settings({"HOME": str(tmp_path), "PATH": ""})
+        records = solve(["conda-forge"], ["app"], settings)
+        assert {record["channel"] for record in records} == {"conda-forge"}
+        install(records, tmp_path / "prefix", settings)
+        assert meta(tmp_path / "prefix", "app")["channel"] == f"{mirror.url}/anaconda/cloud/conda-forge/linux-64"
+        (record,) = solve(["defaults"], ["base"], settings)
+        assert record["channel"] == "pkgs/main"
+        install([record], tmp_path / "next", settings)
+        assert meta(tmp_path / "next", "base")["url"].startswith(f"{mirror.url}/anaconda/pkgs/main/linux-64/")
+
+
 def damage(cache, kind):
     entry = cache / "pkgs" / "big-1.0-0"
     if kind == "file gone":
@@ -337,7 +398,7 @@ def test_a_damaged_cache_entry_is_fetched_again(server, cache, tmp_path, kind):
     install(records, tmp_path / "first", settings)
     shutil.rmtree(tmp_path / "first")
     damage(cache, kind)
-    with pytest.raises(DownloadError, match="damaged"):
+    with pytest.raises(DownloadError, match=r"Offline, and .*big-1\.0-0"):
         install(records, tmp_path / "offline", settings, offline=True)
     install(records, tmp_path / "second", settings)
     assert (tmp_path / "second/share/big.bin").read_bytes() == bytes(range(256)) * 8000
@@ -555,6 +616,10 @@ def test_rattler_s_own_credentials_count(folder, tmp_path, monkeypatch):
         (tmp_path / "auth.json").write_text(json.dumps({"127.0.0.1": {"CondaToken": TOKEN}}))
         patch.setenv("RATTLER_AUTH_FILE", str(tmp_path / "auth.json"))
         assert names(solve(["main"], ["base"], settings_for(server))) == {"base": "1.1"}
+        server.fail("big-1.0-0.tar.bz2", 500)
+        records = Channel(folder / "main").locked("big")
+        error, _ = failing(lambda: install(records, tmp_path / "prefix", settings_for(server)))
+        assert TOKEN not in f"{error.message} {error.why} {error.hint}"
 
 
 def test_a_mirror_is_asked_for_a_channel_that_keeps_its_address(server, tmp_path):
@@ -692,3 +757,34 @@ def test_a_killed_envkit_leaves_no_worker(server, folder, tmp_path):
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_worker_that_dies_is_told(server, folder, tmp_path):
+    server.hang("big-1.0-0.tar.bz2")
+    records = Channel(folder / "main").locked("big")
+
+    def kill():
+        deadline = time.monotonic() + 20
+        while not server.asked_for("big-1.0-0.tar.bz2") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        own = Path(f"/proc/{os.getpid()}/task")
+        children = {pid for task in own.iterdir() for pid in (task / "children").read_text().split()}
+        for pid in children:
+            if b"worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ProgramError, match=r"py-rattler did not finish: .* signal 9"):
+        install(records, tmp_path / "prefix", settings_for(server))
+    killer.join()
+
+
+def test_a_call_that_takes_too_long_is_ended(server):
+    server.hang("main/noarch/repodata_shards.msgpack.zst")
+    with pytest.raises(ProgramError, match="did not end within 2 s") as caught:
+        calls.solve(
+            ["main"], ["base"], platform=PLATFORM, virtual_packages=[], settings=settings_for(server), offline=False,
+            timeout_s=2, progress=Silent(),
+        )  # fmt: skip
+    assert caught.value.exit_code is ExitCode.EXTERNAL

@@ -65,7 +65,7 @@ PACKAGE_TOP = {
     "scratch.py",
 }
 DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
-DATA_FOLDERS = {"hooks/cuda", "hooks/guard", "hooks/venv", "lockfiles"}
+DATA_FOLDERS = {"hooks/cleanup", "hooks/cuda", "hooks/guard", "hooks/run", "hooks/venv", "lockfiles"}
 
 
 def source_files(*tops: str) -> set[str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.activation import install_hooks
+from envkit.model.toolkit import Toolkit
+
 STATES = {"unset": None, "empty": "", "value": "/opt/my cuda", "same": "THE TOOLKIT"}
 ODD_NAMES = [
     "my tools",
@@ -214,3 +217,32 @@ def test_odd_names_are_taken_letter_by_letter(shell, name, tmp_path, start_conda
     assert str(toolkit.path) in conda.session.stderr()
     assert conda.session.stdout == ""
     assert not list(tmp_path.rglob("pwned"))
+
+
+def test_a_prefix_that_is_its_own_toolkit(shell, start_conda, make_prefix, make_toolkit, tmp_path, base_env):
+    other = make_toolkit("11.8")
+    a, b = make_prefix("A"), make_prefix("B", other)
+    install_hooks(a, slot="CONDA", toolkit=Toolkit("11.3", "11.3", a, "test", has_nvcc=True))
+    conda = start_conda(shell, {**base_env, "CUDA_HOME": "/opt/mine"})
+    before = conda.environment
+
+    def inside(environment, prefix):
+        path = environment["PATH"].split(":")
+        assert environment["CUDA_HOME"] == environment["CUDA_PATH"] == str(prefix)
+        assert (path[0], path.count(f"{prefix}/bin")) == (f"{prefix}/bin", 1)
+        assert f"{other.path}/bin" not in path
+
+    inside(conda.activate(a), a)
+    inside(conda.reactivate(), a)
+    environment = conda.activate(b)
+    in_force(environment, other)
+    assert f"{a}/bin" not in environment["PATH"].split(":")
+    inside(conda.activate(a), a)
+    in_force(conda.activate(b, stack=True), other)
+    while conda.history:
+        environment = conda.deactivate()
+    assert {k: v for k, v in environment.items() if not k.startswith("CONDA_")} == before
+    assert (conda.session.stdout, conda.session.stderr()) == ("", "")
+
+    moved = a.rename(tmp_path / "moved")  # packed and unpacked elsewhere
+    inside(conda.activate(moved), moved)

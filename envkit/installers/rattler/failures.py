@@ -69,19 +69,36 @@ def _spec(failure: _Failure) -> EnvkitError:
 
 
 def _unsatisfiable(failure: _Failure) -> EnvkitError:
+    if "has been cancelled" in failure.said:
+        return ProgramError(
+            "The solve did not end in time.",
+            argv=("py-rattler",),
+            returncode=None,
+            why=failure.said,
+            hint="Pin more of the versions in the spec: fewer choices are solved faster.",
+        )
     lines = [line.rstrip() for line in failure.said.splitlines() if line.strip()]
     more = len(lines) - _REASON_LINES
     shown = lines[:_REASON_LINES] + ([f"... and {more} more lines"] if more > 0 else [])
-    virtual = re.search(r"(__\w+)[^\n]*, for which no candidates were found", failure.said)
-    loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
     return UnsatisfiableError(
         "No set of packages satisfies this.",
         reason=failure.said,
         why="\n".join(shown),
-        hint=f"{virtual[1]} stands for what the machine offers: it is too old, or not there. {loosen}"
-        if virtual is not None
-        else loosen,
+        hint=_way_out(failure.said),
     )
+
+
+def _way_out(said: str) -> str:
+    virtual = re.search(r"(__\w+)[^\n]*, for which no candidates were found", said)
+    if "strict channel priority" in said:
+        return (
+            "The first channel that has a package is the only one for it: put the channel that has this version first, "
+            "or name it with the package, CHANNEL::PACKAGE."
+        )
+    loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
+    if virtual is not None:
+        return f"{virtual[1]} stands for what the machine offers: it is too old, or not there. {loosen}"
+    return loosen
 
 
 def _storage(said: str) -> StorageError | None:

@@ -52,12 +52,11 @@ class Network:
     def described(self, name: str, settings: CondaSettings) -> dict[str, Any]:
         """A channel for the worker: its URLs, and by each the name that its records get.
 
-        A record of ``defaults`` names the part that it comes from: the whole has several places.
+        A record of ``defaults`` names the part that it comes from: the whole has several places, here or elsewhere.
         """
-        urls = self.urls(name)
-        several = len(urls) > 1
+        is_several = name == "defaults" or name in settings.custom_multichannels
         resolver = settings.channels()
-        return {"name": name, "urls": {url: resolver.name_of(url) if several else name for url in urls}}
+        return {"name": name, "urls": {url: resolver.name_of(url) if is_several else name for url in self.urls(name)}}
 
     def hide(self, text: str) -> str:
         """``text`` without anything secret."""

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rattler import MatchSpec, Subdir, install
+from rattler import MatchSpec, PrefixRecord, Subdir, install
 from rattler.exceptions import InstallerError, IoError, LinkError, TransactionError
 from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
@@ -47,19 +47,21 @@ async def _install(
         if missing:
             raise KnownFailureError("offline", files=missing)
     tagged = (prefix / "CACHEDIR.TAG").exists()
-    names = {entry["name"] for entry in entries}
+    kept = _kept(prefix, {entry["name"] for entry in entries}) if request["add"] else []
+    # a kept package's own specs would be forgotten
+    specs = [spec for record in kept for spec in record.requested_specs]
+    specs += [entry["requested"] for entry in entries if entry.get("requested")]
     reporter.on_unpacked = _inspector(entries, request, leave)
     mode = ValidationMode.full() if request["full_check"] else ValidationMode.fast()
     try:
         await install(
-            [make_record(entry) for entry in entries],
+            [*kept, *(make_record(entry) for entry in entries)],
             prefix,
             platform=Subdir(request["platform"]),
             execute_link_scripts=False,
             show_progress=False,
             client=make_client(request),
-            ignored_packages=_installed(prefix) - names if request["add"] else None,
-            requested_specs=[_inner(entry["requested"]) for entry in entries if entry.get("requested")],
+            requested_specs=[_inner(spec) for spec in specs],
             reporter=cast("InstallerReporter", reporter),  # any object with some of its methods
             package_cache=PackageCache.new_layered([cache], validation_mode=mode),
         )
@@ -85,7 +87,9 @@ def _inspector(
     told: set[str] = set()
 
     def inspect(name: str) -> None:
-        entry = named[name]
+        entry = named.get(name)
+        if entry is None:  # one that is there already
+            return
         problem = check.problem_of(entry, cache / f"{name}-{entry['version']}-{entry['build']}")
         if problem is not None:
             leave({"error": {"kind": "refused", "file": entry["file"], "channel": entry["channel"], "said": problem}})
@@ -111,15 +115,44 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
     Offline a place is always a file, so that py-rattler cannot ask a server for a package whose copy in the cache turns
     out to be damaged.
     """
-    cached = (cache / f"{entry['name']}-{entry['version']}-{entry['build']}").is_dir()
+    cached = _is_cached(entry, cache)
     place = entry["url"]
     if not cached or request["offline"] or request["full_check"]:
         found = find_file(entry, request["folders"])
         if found is not None:
             place = found.absolute().as_uri()
+        elif place.startswith("file:"):
+            _check_local(entry)
         elif request["offline"]:
             place = _NOWHERE + entry["file"]
     return {**entry, "url": place, "address": entry["url"], "cached": cached}
+
+
+def _check_local(entry: Mapping[str, Any]) -> None:
+    """Compare a file of a channel in a folder with its record: py-rattler checks no hash of local files."""
+    from urllib.request import url2pathname  # noqa: PLC0415 - rare, and slow to import
+
+    path, measure = Path(url2pathname(str(entry["url"]).removeprefix("file://"))), _Measure()
+    if not path.is_file():
+        return  # py-rattler says it
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            measure.write(block)
+    facts = measure.facts()
+    if entry.get("sha256") and facts["sha256"] != entry["sha256"]:
+        raise KnownFailureError("install", said=f"failed to fetch {entry['file']}", received={}, sent=facts)
+
+
+def _is_cached(entry: Mapping[str, Any], cache: Path) -> bool:
+    """Whether py-rattler has the package; beside its folder stands a number of eight bytes, and the sha256."""
+    folder = cache / f"{entry['name']}-{entry['version']}-{entry['build']}"
+    if not (folder / "info" / "index.json").is_file():
+        return False
+    try:
+        digest = folder.with_name(f"{folder.name}.lock").read_bytes()[8:40].hex()
+    except OSError:
+        return True  # unknown: py-rattler decides
+    return not digest or digest == entry.get("sha256", digest)
 
 
 class _Measure:
@@ -159,9 +192,14 @@ def _inner(spec: str) -> MatchSpec:
     return inner
 
 
-def _installed(prefix: Path) -> set[str]:
-    """The names of the packages in a prefix."""
-    return {path.name.removesuffix(".json").rsplit("-", 2)[0] for path in (prefix / "conda-meta").glob("*-*-*.json")}
+def _kept(prefix: Path, replaced: set[str]) -> list[PrefixRecord]:
+    """The packages in a prefix that stay as they are.
+
+    They are part of what is asked for: py-rattler knows the prefix's Python, which packages without an architecture
+    need, from there alone (``ignored_packages`` hides it).
+    """
+    found = (PrefixRecord.from_path(path) for path in sorted((prefix / "conda-meta").glob("*-*-*.json")))
+    return [record for record in found if record.name.normalized not in replaced]
 
 
 def _write_urls(prefix: Path, entries: list[dict[str, Any]]) -> None:

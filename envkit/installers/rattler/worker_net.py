@@ -123,12 +123,18 @@ class Watch:
         cache: folder of repodata, whose growth is progress.
         waiting: names what is waited for; empty: for nothing, so all is well.
         leave: ends the process with an answer.
+        draw: told again and again how many bytes have come.
     """
 
     def __init__(
-        self, idle_s: float, cache: Path, waiting: Callable[[], list[str]], leave: Callable[[dict[str, Any]], None]
+        self,
+        idle_s: float,
+        cache: Path,
+        waiting: Callable[[], list[str]],
+        leave: Callable[[dict[str, Any]], None],
+        draw: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self.bytes = 0
+        self.bytes, self._total, self._draw = 0, 0, draw
         self._idle_s, self._cache, self._waiting, self._leave = idle_s, cache, waiting, leave
         self._sockets: dict[int, int] = {}
         threading.Thread(target=self._run, daemon=True).start()
@@ -142,7 +148,10 @@ class Watch:
         while True:
             time.sleep(_TICK_S)
             idle_s += _TICK_S  # by ticks: while the process was stopped, no time has passed
-            moved += self._received()
+            received = self._received()
+            moved += received
+            self._total += received
+            self._draw(self._total)
             size, waiting = self._size(), self._waiting()
             computing = time.process_time() - used > _BUSY * max(idle_s, 1.0)
             if not waiting or computing or moved + self.bytes + abs(size - grown) >= _LEAST_BYTES:

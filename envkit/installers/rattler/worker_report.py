@@ -4,14 +4,37 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from envkit.installers.rattler.worker_net import Watch
 
 _DRAWN_EVERY_S = 0.1
+_MEGABYTE = 1_000_000
+
+
+class IndexLine:
+    """One line about the channels' indexes and the solve, where a terminal is."""
+
+    def __init__(self, channels: Sequence[Mapping[str, Any]], *, draws: bool) -> None:
+        self._names = ", ".join(str(channel["name"]) for channel in channels)
+        self._draws = draws
+
+    def draw(self, received: int) -> None:
+        """So many bytes have come."""
+        if self._draws:
+            loaded = f", {received / 1e6:.0f} MB" if received >= _MEGABYTE else ""
+            sys.stderr.write(f"\r\x1b[K  solving with {self._names}{loaded}")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """The line is done."""
+        if self._draws:
+            self._draws = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 class Reporter:

@@ -24,6 +24,7 @@ from rattler.exceptions import GatewayError, InvalidMatchSpecError, SolverError
 from rattler.repo_data import MultiSource
 
 from envkit.installers.rattler.worker_net import KnownFailureError, Watch, make_client, make_record
+from envkit.installers.rattler.worker_report import IndexLine
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -53,13 +54,16 @@ _KEPT = (
 async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """The records that satisfy the request."""
     repodata = Repodata(request)
-    Watch(request["idle_s"], repodata.cache, repodata.waiting, leave)
+    line = IndexLine(request["channels"], draws=request["draws"])
+    Watch(request["idle_s"], repodata.cache, repodata.waiting, leave, line.draw)
     try:
         specs = [parse_spec(text, said) for text, said in request["specs"]]
         constraints = [parse_spec(text, said) for text, said in request["constraints"]]
         records = await _solve(request, repodata, specs, constraints)
     except KnownFailureError as failure:
         return {"error": failure.facts}
+    finally:
+        line.end()
     asked = {spec.name.normalized: said for spec, (_, said) in zip(specs, request["specs"], strict=True) if spec.name}
     entries = [entry_of(record, request["channels"]) for record in records]
     for entry in entries:
@@ -80,7 +84,7 @@ async def _solve(
         try:
             return await solve(
                 [source_of(channel) for channel in request["channels"]],
-                specs,
+                [*specs, *bare_names(specs)],
                 gateway=gateway,
                 platforms=repodata.subdirs,
                 locked_packages=[make_record(entry) for entry in request["locked"]],
@@ -96,6 +100,18 @@ async def _solve(
             raise KnownFailureError("channel", channel=None, said=str(error)) from error
 
     return await repodata.use(work)
+
+
+def bare_names(specs: Sequence[MatchSpec]) -> list[MatchSpec]:
+    """The packages of ``specs`` once more without their versions, which asks for nothing more.
+
+    For strict priority a channel has to be seen to have a package: py-rattler looks only at the records that a spec of
+    the user matches, so a later channel would give a version that the first one has not (0.28.0). A spec that names its
+    channel chooses it by that.
+    """
+    placed = {spec.name.normalized for spec in specs if spec.name is not None and spec.channel is not None}
+    names = dict.fromkeys(spec.name.normalized for spec in specs if spec.name is not None)
+    return [MatchSpec(name) for name in names if name not in placed]
 
 
 class Repodata:

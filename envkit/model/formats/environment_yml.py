@@ -36,6 +36,7 @@ _PYTHON_PIN = re.compile(
 )
 _EXACT = re.compile(r"\s*(={1,2})\s*([A-Za-z0-9.!+]+?)(\.\*)?(=.*)?", re.ASCII)
 _NAME = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
+_PIP_NAME = re.compile(r"[\s\[=<>!~;@]")
 _PIP_TOOLS = ("pip", "setuptools", "wheel")
 
 
@@ -71,10 +72,10 @@ def read_environment_yml(
     fields = Fields(document, (), _KEYS)
     platforms = _platforms(fields) or (platform,)
     channels = _channels(fields)
+    _check_base(fields)
     conda, pip = _dependencies(fields, channels)
     by_name = {item.name: item for item in conda}
     if pip is not None:
-        _check_base(document, by_name, pip)
         cuda = _cuda_of_pip(document, pip, platforms[0], plain_build)
         packages = (*pip.packages, *(text for name, text in _tools(by_name) if name not in pip.names))
     else:
@@ -163,10 +164,20 @@ def _dependency(document: YamlDocument, path: Path, text: str, channels: tuple[s
     return _Dependency(found["name"].lower(), found["rest"], text.strip(), path)
 
 
-def _check_base(document: YamlDocument, by_name: Mapping[str, _Dependency], pip: PipSection) -> None:
-    more = by_name.keys() - BASE_ROOTS - BESIDE_PYTHON
-    if more:
-        raise MixedFileError(document.source, more, pip.names, line=document.line(by_name[min(more)].path))
+def _check_base(fields: Fields) -> None:
+    """Refuse what two installers would have to install; that comes before anything else that may be wrong."""
+    pip: set[str] = set()
+    more: dict[str, Path] = {}
+    for path, item in fields.items("dependencies"):
+        found = _MATCH_SPEC.fullmatch(item.strip()) if isinstance(item, str) else None
+        if isinstance(item, dict) and isinstance(item.get("pip"), list):
+            lines = [line.strip() for line in item["pip"] if isinstance(line, str)]
+            pip |= {_PIP_NAME.split(line)[0] for line in lines if line and not line.startswith("-")}
+        elif found is not None and found["name"].lower() not in BASE_ROOTS | BESIDE_PYTHON:
+            more[found["name"]] = path
+    if pip and more:
+        line = fields.document.line(more[min(more)])
+        raise MixedFileError(fields.document.source, more, pip, line=line)
 
 
 def _python(document: YamlDocument, by_name: Mapping[str, _Dependency]) -> str:

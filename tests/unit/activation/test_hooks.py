@@ -41,7 +41,7 @@ def test_the_slot_is_filled_in_everywhere(tmp_path, slot):
 
 def test_candidates_are_the_recorded_folder_then_the_usual_ones(tmp_path):
     hook = install_hooks(tmp_path, slot="VENV", toolkit=toolkit("/opt//tk/x/../cuda-11.3/"))[0]
-    (line,) = [line for line in hook.read_text(encoding="utf-8").splitlines() if line.startswith("for _envkit_toolkit")]
+    (line,) = [line for line in hook.read_text(encoding="utf-8").splitlines() if "for _envkit_toolkit" in line]
     words = line.split(" in ")[1].removesuffix("; do").split()
     assert words[:3] == ["'/opt/tk/cuda-11.3'", "'/usr/local/cuda-11.3'", "'/opt/cuda-11.3'"]
     assert "'/usr/local/cuda'" not in words

@@ -79,6 +79,13 @@ def test_condas_list_is_added_to_and_taken_from(home, tmp_path):
     assert listed.read_text() == f"{tmp_path}/b c\n"
 
 
+def test_what_is_no_place_in_the_list_is_left_out(home, tmp_path):
+    listed = home / ".conda" / "environments.txt"
+    listed.parent.mkdir()
+    listed.write_bytes(b"relative\n/with\0nul\n\n \n" + bytes(tmp_path) + b"\n")
+    assert conda.registered() == (tmp_path,)
+
+
 def test_a_list_that_cannot_be_used_is_none(home, tmp_path):
     (home / ".conda").write_text("a file")
     conda.register(tmp_path / "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -181,10 +182,13 @@ def test_a_damaged_record_is_named(prefix, text, read):
     assert error.value.path == str(path)
 
 
-@pytest.mark.parametrize("damage", ["folder", "bytes"])
+@pytest.mark.parametrize("damage", ["folder", "bytes", "pipe"])
 def test_what_is_no_text_is_named(prefix, damage):
     path = prefix / "conda-meta" / "lib-1.0-h1_0.json"
-    path.mkdir() if damage == "folder" else path.write_bytes(b"\xff\xfe\x00")
+    if damage == "pipe":  # it would be waited for
+        os.mkfifo(path)
+    else:
+        path.mkdir() if damage == "folder" else path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InvalidFileError, match=r"lib-1\.0-h1_0\.json"):
         installed_records(prefix)
 

@@ -18,6 +18,7 @@ from envkit.installers.guard import (
     guard_state,
     install_guard,
     is_own_pip_settings,
+    renew_refusals,
 )
 from envkit.installers.refusals import own_refusals
 from envkit.model.locked import LockedPackage
@@ -156,11 +157,16 @@ def test_a_refusal_that_was_damaged_is_told_and_mended(conda_prefix, installer, 
     install_guard(guarded, Notes())
     assert path.read_text() == text
     # the name depends on conda's settings, which may be others tomorrow; the path always leads there
+    path.unlink()
     install_guard(replace(guarded, word=shlex.quote(str(conda_prefix))), Notes())
-    assert guard_state(guarded) == "current"
-    assert guard_state(replace(guarded, word="another")) == "current"
+    assert str(conda_prefix) in path.read_text()
+    assert guard_state(guarded) == guard_state(replace(guarded, word="another")) == "current"
+    path.unlink()
     install_guard(replace(guarded, word="another"), Notes())
     assert guard_state(guarded) == "stale"
+    assert renew_refusals(guarded) == (path,)
+    assert path.read_text() == text
+    assert renew_refusals(guarded) == ()
 
 
 @pytest.mark.parametrize(

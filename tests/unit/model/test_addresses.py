@@ -15,6 +15,10 @@ from envkit.model.addresses import checked_address, redacted
         ("'http:/user:s3cr3t@host/'", "'http:/***@host/'"),
         ("https:\\\\me:s3cr3t@host", "***@host"),
         ("https://host/a@b and torch==1.0 @ c", "https://host/a@b and torch==1.0 @ c"),
+        ("at https://h/t/tk-12-34-ab/main/x.conda.", "at https://h/t/***/main/x.conda."),
+        ("https://me:s3cr3t@h:80/conda/t/s3cr3t_0123456789", "https://***@h:80/conda/t/***"),
+        ("https://host/simple/t/torchvision/a.whl", "https://host/simple/t/torchvision/a.whl"),
+        ("file:///tmp/t/folder-2026/x", "file:///tmp/t/folder-2026/x"),
         ("2026-11-30 14:59:01 done", "2026-11-30 14:59:01 done"),
     ],
 )

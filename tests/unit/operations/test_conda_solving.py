@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from envkit.errors import InvalidFileError
+from envkit.errors import InvalidFileError, UsageError
 from envkit.model.conda_record import CondaRecord
 from envkit.model.driver import DriverVersion
 from envkit.model.spec import parse_spec
@@ -115,7 +113,7 @@ def test_what_the_solver_is_asked_and_what_the_lock_needs(monkeypatch, tmp_path)
     spec = parse_spec(CONDA, "c.yaml")
     old = record("numpy", "0")
     found = solve_platform(spec, "linux-64", kept=[old], target=Target("12.4"), progress=Notes())
-    assert found.base == (replace(torch, requested="pytorch=1.12.1"),)
+    assert found.base == (torch,)
     assert found.needs["glibc"] == {"minimum": "2.17", "known": "confirmed"}
     assert found.needs["driver"]["minimum"] == "450.80.02"
     assert asked["channels"] == ("pytorch", "conda-forge")
@@ -145,3 +143,13 @@ def test_without_torch_there_is_nothing_to_compare(monkeypatch):
     solved(monkeypatch, [record("numpy", "0")])
     spec = parse_spec(CONDA.replace("pytorch=1.12.1", "numpy"), "c.yaml")
     assert solve_platform(spec, "linux-64", kept=[], target=Target("11.3"), progress=Notes()).base[0].name == "numpy"
+
+
+def test_a_match_spec_that_is_none_is_the_specs_fault(monkeypatch):
+    def solve(channels, specs, **options):
+        raise UsageError("'pytorch=x y z' is no MatchSpec.", hint="Write it as in pytorch=1.12.1.")
+
+    monkeypatch.setattr(conda_lock, "solve", solve)
+    with pytest.raises(InvalidFileError, match=r"c\.yaml: 'pytorch=x y z' is no MatchSpec") as caught:
+        solve_platform(parse_spec(CONDA, "c.yaml"), "linux-64", kept=[], target=Target("11.3"), progress=Notes())
+    assert caught.value.exit_code == 4

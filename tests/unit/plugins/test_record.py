@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from envkit.plugins.conda_work.record import Managed, has_pip_torch, read_managed
 from envkit.plugins.conda_work.rules import frozen_hint, torch_veto
 
-if TYPE_CHECKING:
-    from pathlib import Path
+NOBODY = 65534
 
 
 def write(prefix: Path, content: object) -> Path:
@@ -47,12 +47,22 @@ def test_a_record_that_cannot_be_read_is_told(tmp_path):
     assert "cannot be read: Is a directory." in str(managed.problem)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_closed_prefix_is_none_of_envkits(tmp_path):
-    write(tmp_path / "p", {"name": "x", "installer": "pip"})
-    (tmp_path / "p").chmod(0)
-    assert read_managed(str(tmp_path / "p")) is None
-    (tmp_path / "p").chmod(0o700)
+@pytest.mark.parametrize(("closed", "seen"), [(".envkit/environment.json", True), (".envkit", True), (".", False)])
+def test_closed_places(closed, seen):
+    with tempfile.TemporaryDirectory() as name:  # not tmp_path, whose parents are closed to others than root
+        folder = Path(name)
+        folder.chmod(0o755)
+        prefix = write(folder / "p", {"name": "x", "installer": "pip"})
+        (prefix / closed).chmod(0)
+        before = os.geteuid()
+        os.seteuid(NOBODY if before == 0 else before)  # root may read everything
+        try:
+            managed = read_managed(str(prefix))
+        finally:
+            os.seteuid(before)
+            (prefix / closed).chmod(0o755)
+    problem = f"{prefix}/.envkit/environment.json cannot be read: Permission denied."
+    assert managed == (Managed(str(prefix), problem=problem) if seen else None)
 
 
 def test_the_word_is_the_name_where_envkit_finds_it(tmp_path):

@@ -29,6 +29,12 @@ def test_a_long_reason_is_cut():
     assert error.reason == said
 
 
+def test_a_solve_that_was_stopped_is_not_unsatisfiable():
+    error = error_of("unsatisfiable", "Solve operation has been cancelled")
+    assert isinstance(error, ProgramError)
+    assert error.exit_code is ExitCode.EXTERNAL
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

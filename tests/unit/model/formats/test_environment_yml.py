@@ -138,6 +138,15 @@ def test_mixing_installers_is_refused_with_the_way_out():
     assert "spec" in error.value.hint
 
 
+def test_mixing_is_told_before_anything_else():
+    for lines in ("torch==1.12.1+cu113", "-r x", "3", "a @ https://h.example/x.whl"):
+        text = HEAD + f"- conda-forge::numpy=1\n- pip:\n  - {lines}\n  - x[y]>1\n"
+        with pytest.raises(MixedFileError) as error:
+            read(text)
+        assert error.value.conda == ["numpy"]
+        assert "x" in error.value.pip
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
