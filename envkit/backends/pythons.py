@@ -60,7 +60,7 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
     Raises:
         UnfitMachineError: there is none; names those which were found.
     """
-    if asked is not None and not re.fullmatch(r"\d+(\.\d+)*", asked):
+    if asked is not None and not is_version(asked):
         return _given(version, asked)
     if asked is not None:
         if not (asked + ".").startswith(version + ".") and not (version + ".").startswith(asked + "."):
@@ -79,6 +79,11 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
             return found
         others.setdefault(found.version, found)
     raise _not_found(version, others)
+
+
+def is_version(asked: str) -> bool:
+    """Whether ``--python`` names a version; else it is a program."""
+    return re.fullmatch(r"\d+(\.\d+)*", asked, re.ASCII) is not None
 
 
 def _given(version: str, asked: str) -> Interpreter:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from envkit import paths
 from envkit.backends.conda import find_conda, prefix_for
-from envkit.backends.pythons import find_interpreter
+from envkit.backends.pythons import find_interpreter, is_version
 from envkit.errors import ExistsError, UnfitMachineError, UsageError
 from envkit.model.names import check_environment_name
 from envkit.operations import environments
@@ -34,12 +34,14 @@ class Place:
         prefix: its folder.
         backend: what makes it.
         interpreter: the Python that was found when a backend was looked for, or None.
+        missing: what to say when conda-forge has none either; None where a Python of this machine was not looked for.
     """
 
     name: str
     prefix: Path
     backend: Backend
     interpreter: Interpreter | None = None
+    missing: UnfitMachineError | None = None
 
 
 def place_of(
@@ -62,7 +64,8 @@ def place_of(
     """
     name = _name(default, options, what)
     there = environments.read_environment(options.prefix) if options.prefix is not None else _environment_named(name)
-    backend, why, interpreter = _backend(lock, platform, options, there)
+    chosen = _choose(lock, platform, options, there)
+    backend, why = chosen.backend, chosen.why
     if there is not None and options.prefix is None and there.backend and there.backend != backend:
         raise ExistsError(
             f"There is an environment {name} already, made by the backend {there.backend} at {there.prefix}.",
@@ -71,7 +74,7 @@ def place_of(
         )
     if why is not None:
         progress.note(f"backend: {backend}, because {why}.")
-    return Place(name, _prefix(name, backend, options, there), backend, interpreter)
+    return Place(name, _prefix(name, backend, options, there), backend, chosen.interpreter, chosen.missing)
 
 
 def _environment_named(name: str) -> Environment | None:
@@ -111,10 +114,17 @@ def _prefix(name: str, backend: Backend, options: CreateOptions, there: Environm
     return environments.prefix_at(str(folder))
 
 
-def _backend(
-    lock: Lock, platform: str, options: CreateOptions, there: Environment | None
-) -> tuple[Backend, str | None, Interpreter | None]:
-    """The backend, why it is taken (None where the user said so), and a Python that was found on the way."""
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A backend, and why it is taken: None where the user said so, or where it stays what it was."""
+
+    backend: Backend
+    why: str | None = None
+    interpreter: Interpreter | None = None
+    missing: UnfitMachineError | None = None
+
+
+def _choose(lock: Lock, platform: str, options: CreateOptions, there: Environment | None) -> _Choice:
     if lock.installer == "conda":
         if options.backend == "venv":
             raise UsageError(
@@ -122,26 +132,28 @@ def _backend(
                 why=f"{lock.path or lock.spec} has installer: conda.",
                 hint="Leave the option out, or take a spec with installer: pip.",
             )
-        return "conda", None if options.backend == "conda" else "the installer is conda", None
+        return _Choice("conda", None if options.backend == "conda" else "the installer is conda")
     if options.backend in {"conda", "venv"}:
-        return "conda" if options.backend == "conda" else "venv", None, None
-    return _best_backend(lock, platform, options, there)
-
-
-def _best_backend(
-    lock: Lock, platform: str, options: CreateOptions, there: Environment | None
-) -> tuple[Backend, str | None, Interpreter | None]:
+        return _Choice("conda" if options.backend == "conda" else "venv")
     if there is not None and there.backend in {"conda", "venv"}:
-        return "conda" if there.backend == "conda" else "venv", None, None
+        return _Choice("conda" if there.backend == "conda" else "venv")
+    return _choose_freely(lock, platform, options)
+
+
+def _choose_freely(lock: Lock, platform: str, options: CreateOptions) -> _Choice:
     if lock.platforms[platform].base:
-        return "conda", "the lock holds its conda packages", None
+        return _Choice("conda", "the lock holds its conda packages")
     program = find_conda()
+    if options.python is not None and not is_version(options.python):
+        return _Choice("venv", "--python names a program")
     if program is not None:
-        return "conda", f"there is {program.name} on this machine ({program.path}); --backend venv does without", None
+        why = f"there is {program.name} on this machine ({program.path}); --backend venv does without"
+        return _Choice("conda", why)
     try:
         found = find_interpreter(lock.python, options.python)
-    except UnfitMachineError:
+    except UnfitMachineError as error:
         if options.python is not None:  # the user wants one that is not here
             raise
-        return "conda", f"there is neither conda nor a Python {lock.python} here, which conda-forge has", None
-    return "venv", f"there is no conda here, and Python {found.version} is ({found.found_via})", found
+        why = f"there is neither conda nor a Python {lock.python} here; conda-forge's is taken"
+        return _Choice("conda", why, missing=error)
+    return _Choice("venv", f"there is no conda here, and Python {found.version} is ({found.found_via})", found)

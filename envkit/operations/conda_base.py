@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.backends.pythons import is_version
 from envkit.errors import DownloadError, UnfitMachineError
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
@@ -64,7 +65,7 @@ def _python_spec(lock: Lock, options: CreateOptions) -> str:
         asked = options.preferred_python
     if asked is None:
         return f"python {lock.python}.*" if lock.python.count(".") == 1 else f"python {lock.python}"
-    if not asked.replace(".", "").isdigit():
+    if not is_version(asked):
         raise UnfitMachineError(
             f"--python {asked} names a program; the Python of a conda prefix is one of its packages.",
             hint="Give a version, or --backend venv.",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from envkit.activation import check_path
 from envkit.backends.pythons import find_interpreter
-from envkit.errors import ExistsError, UnfitMachineError, UsageError
+from envkit.errors import DownloadError, ExistsError, UnfitMachineError, UnsatisfiableError, UsageError
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
     from envkit.backends.pythons import Interpreter
     from envkit.installers.condarc import CondaSettings
     from envkit.installers.indexes import PipConfig
+    from envkit.model.conda_record import CondaRecord
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
     from envkit.operations.backend import Place
     from envkit.operations.options import CreateOptions
+
+
+_ROOM_FOR_PREFIX = 255
+"""https://docs.conda.io/projects/conda-build/en/stable/resources/make-relocatable.html"""
 
 
 @dataclass(slots=True)
@@ -131,6 +137,31 @@ def check_place(prefix: Path) -> None:
         )
 
 
+def check_conda_prefix(prefix: Path) -> None:
+    """Refuse a folder that packages of conda cannot work in.
+
+    They hold the path of their prefix. Programs have as much room for it as conda-build leaves them. Scripts whose
+    first line would be too long or have a blank are started by py-rattler by a line of the shell, with the path in
+    double quotes.
+
+    Raises:
+        UsageError: so.
+    """
+    length = len(os.fsencode(prefix))
+    if length > _ROOM_FOR_PREFIX:
+        raise UsageError(
+            f"The path of a conda environment has at most {_ROOM_FOR_PREFIX} bytes; this one has {length}: {prefix}.",
+            why="Programs of conda packages hold the path, and have no room for a longer one.",
+            hint="Choose a shorter one with --prefix DIR.",
+        )
+    if os.name == "posix" and (set(str(prefix)) & set('"$`\\') or "'''" in str(prefix)):
+        raise UsageError(
+            f"Cannot make a conda environment at {prefix}: scripts of its packages would not start there.",
+            why='A line of the shell starts them, which reads ", $, ` and \\ in a path otherwise.',
+            hint="Choose another place with --prefix DIR; blanks and letters of any language are fine.",
+        )
+
+
 def make_plan(
     place: Place, lock: Lock, platform: str, options: CreateOptions, progress: Progress, seconds: Seconds
 ) -> Plan:
@@ -142,8 +173,9 @@ def make_plan(
     is_conda = place.backend == "conda"
     interpreter, settings = None, None
     if is_conda:
+        check_conda_prefix(place.prefix)
         settings = read_conda_settings()
-        lock = lock.with_base(platform, base_of(lock, platform, options, settings, progress))
+        lock = lock.with_base(platform, _base(place, lock, platform, options, settings, progress))
     else:
         progress.step(f"Python {lock.python}")
         interpreter = place.interpreter or _interpreter(lock, options, progress)
@@ -162,6 +194,20 @@ def make_plan(
     seconds.until_now("packages")
     lock = lock.with_packages(platform, packages)
     return Plan(place.name, place.prefix, lock, platform, interpreter, settings, toolkit, files, config, options)
+
+
+def _base(
+    place: Place, lock: Lock, platform: str, options: CreateOptions, settings: CondaSettings, progress: Progress
+) -> tuple[CondaRecord, ...]:
+    """The conda packages; where conda-forge cannot help out either, it is this machine that has no such Python."""
+    try:
+        return base_of(lock, platform, options, settings, progress)
+    except (DownloadError, UnsatisfiableError) as error:
+        if place.missing is None:
+            raise
+        missing = place.missing
+        why = f"{missing.why} A conda prefix with one cannot be made: {error.message}"
+        raise UnfitMachineError(missing.message, why=why, hint=missing.hint) from error
 
 
 def _interpreter(lock: Lock, options: CreateOptions, progress: Progress) -> Interpreter:

@@ -122,9 +122,9 @@ def test_info_lists_packages_with_their_sources(envkit, project):
     done = envkit("info", NAME, "--json").json
 
     assert done["packages"] == [
-        {"name": "numpy", "version": "1.21.5", "source": None},
-        {"name": "pip", "version": "22.0", "source": None},
-        {"name": "torch", "version": "1.12.1+cu113", "source": project.source.url},
+        {"name": "numpy", "version": "1.21.5", "source": None, "installer": "pip"},
+        {"name": "pip", "version": "22.0", "source": None, "installer": "pip"},
+        {"name": "torch", "version": "1.12.1+cu113", "source": project.source.url, "installer": "pip"},
     ]
     assert done["snapshots"] == []
     text = envkit("info", NAME).out

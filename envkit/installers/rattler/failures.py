@@ -159,7 +159,7 @@ def _package(failure: _Failure) -> EnvkitError:
     said = failure.said
     record = next((item for item in failure.records if str(item["file"]) in said), None)
     if record is None or not re.search("failed to fetch", said):
-        return ProgramError(
+        return _too_long(failure, record) or ProgramError(
             "py-rattler could not install.", argv=("py-rattler",), returncode=None, stderr=said, why=_lines(said)
         )
     name, channel = str(record["file"]), record["channel"]
@@ -183,6 +183,17 @@ def _package(failure: _Failure) -> EnvkitError:
             hint=_RETRY,
         )
     return DownloadError(f"Cannot get {name} from {channel}: {_meaning(said)}.", why=_lines(said), hint=_hint(said))
+
+
+def _too_long(failure: _Failure, record: Mapping[str, Any] | None) -> UsageError | None:
+    if "longer than the placeholder" not in failure.said:
+        return None
+    package = record["file"] if record is not None else "one of its packages"
+    return UsageError(
+        f"The path of this environment is too long for {package}.",
+        why="Programs of conda packages hold the path, and have no room for a longer one.",
+        hint="Choose a shorter one with --prefix DIR.",
+    )
 
 
 def _other_content(record: Mapping[str, Any], sent: Mapping[str, Any], said: str) -> EnvkitError:
