@@ -153,15 +153,8 @@ def _solve(
         message = f"{', '.join(specs)} cannot be added to {name}."
         reason = f"The locked packages would become {changed}."
         raise UnsatisfiableError(message, reason=reason, why=reason, hint=hint)
-    asked = {_name_of(text): text for text in specs}
     new = (item for item in records if item.name not in locked)
-    return tuple(sorted((replace(item, requested=asked.get(item.name)) for item in new), key=lambda item: item.name))
-
-
-def _name_of(spec: str) -> str:
-    """The package that a MatchSpec names."""
-    text = spec.rpartition("::")[2].strip()
-    return next((text[:end] for end, letter in enumerate(text) if letter in " =<>!~["), text).lower()
+    return tuple(sorted(new, key=lambda item: item.name))
 
 
 def _try(
