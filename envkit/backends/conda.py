@@ -111,9 +111,9 @@ def register(prefix: Path) -> None:
 
 
 def unregister(prefix: Path) -> None:
-    """Take a prefix that is gone out of conda's list."""
+    """Take a prefix that is gone out of conda's list, whatever links lead to it there."""
     lines = _listed()
-    others = [line for line in lines or () if line.strip() != os.fsencode(prefix)]
+    others = [line for line in lines or () if not _means(line, prefix)]
     if lines is None or others == lines:
         return
     listed = Path(os.path.realpath(_environments_txt()))
@@ -124,13 +124,26 @@ def unregister(prefix: Path) -> None:
 
 def is_registered(prefix: Path) -> bool:
     """Whether conda's list has a prefix."""
-    return os.fsencode(prefix) in [line.strip() for line in _listed() or ()]
+    return any(_means(line, prefix) for line in _listed() or ())
+
+
+def _means(line: bytes, prefix: Path) -> bool:
+    """Whether a line of conda's list is that prefix, or leads there."""
+    place = line.strip()
+    if not place or b"\0" in place or os.path.basename(place) != os.fsencode(prefix.name):  # noqa: PTH119 - bytes
+        return False
+    return place == os.fsencode(prefix) or os.path.realpath(place) == os.fsencode(os.path.realpath(prefix))
 
 
 def registered() -> tuple[Path, ...]:
     """The prefixes in conda's list, whether or not they are there; what is no absolute path is left out."""
     lines = [os.fsdecode(line.strip()) for line in _listed() or () if b"\0" not in line]
     return tuple(Path(line) for line in lines if os.path.isabs(line))  # noqa: PTH117 - text
+
+
+def list_folder() -> Path:
+    """Where conda's list lies, and what a killed process leaves that was writing it."""
+    return Path(os.path.realpath(_environments_txt())).parent
 
 
 def _listed() -> list[bytes] | None:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from envkit import fs, paths
+from envkit.backends import conda
 from envkit.errors import BusyError
 from envkit.operations import clock
 from envkit.owner import Owner
@@ -172,7 +173,7 @@ def sweep(prefix: Path) -> None:
     inside = ("", ".envkit", "bin", "etc/conda/activate.d", "etc/conda/deactivate.d")
     snapshots = paths.snapshots_dir().glob(f"{glob.escape(prefix.name)}-*")
     fs.sweep_temporaries(prefix.parent, *(prefix / folder for folder in inside), *snapshots)
-    fs.sweep_temporaries(paths.data_home(), paths.locks_dir(), paths.cache_dir())
+    fs.sweep_temporaries(paths.data_home(), paths.locks_dir(), paths.cache_dir(), conda.list_folder())
 
 
 def _read_holder(path: Path) -> dict[str, object]:

@@ -70,12 +70,19 @@ class Moment:
         return self.operation, self.engine, self.verify, self.cold
 
 
-def draw(random: Random, operation: str, count: int) -> list[Moment]:
-    """Moments spread over an operation; the same for the same seed."""
+def draw(random: Random, operation: str, count: int, *, plain: bool = False) -> list[Moment]:
+    """Moments spread over an operation; the same for the same seed.
+
+    Args:
+        random: decides.
+        operation: of ``OPERATIONS``.
+        count: how many.
+        plain: whether all are of the quickest kind, which needs one measurement: by uv, from a warm cache, unverified.
+    """
     moments = []
     for number in range(count):
         kind = ("time", "step", "files", "step", "time", "sight", "step")[number % 7]
-        makes = operation != "remove"
+        makes = operation != "remove" and not plain
         moments.append(
             Moment(
                 number=number + 1,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import DownloadError, UsageError
+from envkit.errors import DownloadError, StorageError, UsageError
 from envkit.installers.rattler.child import ask
 from envkit.installers.rattler.failures import failure_of
 from envkit.installers.rattler.finding import fetched_packages, find_records
@@ -152,7 +152,11 @@ def install(
     }
     answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress, cache_dir=cache_dir)
     if "error" in answer:
-        raise failure_of(answer["error"], network, records, offline=offline)
+        error = failure_of(answer["error"], network, records, offline=offline)
+        if isinstance(error, StorageError):
+            places = f"The environment is {prefix}, the packages' cache {request['cache']}."
+            error.why = f"{error.why}\n{places}" if error.why else places
+        raise error
     return InstallReport(tuple(answer["unlinked_scripts"]))
 
 

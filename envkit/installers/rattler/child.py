@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from envkit.installers.rattler.network import Network
     from envkit.model.progress import Progress
 
+_SIGKILL = 9
 _WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -77,6 +78,15 @@ def ask(
 
 def _hidden(error: ProgramError, network: Network) -> EnvkitError:
     """A worker that died: nothing secret in what it wrote."""
+    if error.returncode == -_SIGKILL:
+        return ProgramError(
+            "py-rattler was killed while it worked.",
+            argv=error.argv,
+            returncode=error.returncode,
+            stderr=network.hide(error.stderr),
+            why="Somebody did, or the system, as it does when memory is short.",
+            hint="`dmesg` tells whether it was for memory. Run the command again.",
+        )
     return ProgramError(
         "py-rattler did not finish: " + error.message,
         argv=error.argv,
