@@ -141,6 +141,7 @@ def _solve(
             timeout_s=SOLVE_TIMEOUT_S,
             progress=progress,
             locked=[item.to_dict() for item in base],
+            holds=True,
         )
     except UnsatisfiableError as error:
         error.message, error.hint = f"{', '.join(specs)} cannot be added to {name}.", hint

@@ -19,7 +19,6 @@ from envkit.operations.virtual_packages import Target, target_cuda, virtual_pack
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from envkit.installers.condarc import CondaSettings
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
 
@@ -47,8 +46,6 @@ def solve_platform(
         DownloadError: a channel cannot be reached.
     """
     settings = read_conda_settings()
-    allowed = _places(settings, spec.channels, platform)
-    kept = [record for record in kept if _places(settings, [record.channel], platform) <= allowed]
     served = target_cuda(spec.cuda, platform, target, progress)
     offered = virtual_packages(platform, cuda=served)
 
@@ -106,11 +103,6 @@ def _with_the_right_build(
 def _is_older(served: str | None, cuda: str) -> bool:
     """Whether a driver serves less than a build for ``cuda`` asks the solver for."""
     return served is None or version_key(served) < version_key(cuda)
-
-
-def _places(settings: CondaSettings, channels: Sequence[str], platform: str) -> set[str]:
-    """Where these channels lie; py-rattler takes a package to be kept also from a channel that it is not given."""
-    return {place.url for name in channels for place in settings.places(name, platform)}
 
 
 def build_cuda_of(record: CondaRecord) -> str | None:

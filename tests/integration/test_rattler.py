@@ -219,6 +219,24 @@ def test_locked_records_are_kept_to_where_the_specs_allow(server, folder):
     assert names(solve(["main"], ["app"], settings_for(server), locked=locked))["base"] == "1.0"
 
 
+def test_locked_records_count_as_long_as_the_first_channel_has_them(tmp_path):
+    first, second = (Channel(tmp_path / "channels" / name) for name in ("first", "second"))
+    first.add("base", "2.0")
+    file = second.add("base", "1.0")
+    for channel in (first, second):
+        channel.index()
+    settings = CondaSettings(channel_alias=(tmp_path / "channels").as_uri(), retries=0)
+    locked = solve(["second", "first"], ["base"], settings)
+    assert names(locked) == {"base": "1.0"}
+    assert names(solve(["first", "second"], ["base"], settings, locked=locked)) == {"base": "2.0"}
+    assert solve(["first"], ["base"], settings, locked=locked)[0]["channel"] == "first"
+    file.unlink()
+    second.add("base", "1.0", build="1")
+    second.index()
+    assert solve(["second"], ["base"], settings, locked=locked)[0]["build"] == "1"
+    assert solve(["second"], ["base"], settings, locked=locked, holds=True)[0]["build"] == "0"
+
+
 def test_constraints_hold_for_what_other_packages_bring(server):
     assert names(solve(["main"], ["app"], settings_for(server), constraints=["base <1.1"]))["base"] == "1.0"
 

@@ -57,6 +57,7 @@ def solve(
     progress: Progress,
     constraints: Sequence[str] = (),
     locked: Sequence[Mapping[str, Any]] = (),
+    holds: bool = False,
 ) -> tuple[Record, ...]:
     """The packages that satisfy ``specs``, from these channels alone, by strict channel priority.
 
@@ -71,6 +72,7 @@ def solve(
         progress: who is told.
         constraints: MatchSpecs that hold for packages which other ones bring in.
         locked: records to keep to where that is possible.
+        holds: whether these count though their channels do not have them any more: they are installed.
 
     Raises:
         UnsatisfiableError: no set of packages satisfies them.
@@ -87,6 +89,7 @@ def solve(
         "specs": [[_placed(spec, channels, network), spec] for spec in specs],
         "constraints": [[_placed(spec, channels, network), spec] for spec in constraints],
         "locked": [_entry(record, network) for record in locked],
+        "holds": holds,
         "platform": platform,
         "virtual_packages": [list(item) for item in virtual_packages],
         "timeout_s": timeout_s,

@@ -82,12 +82,13 @@ async def _solve(
 
     async def work(gateway: Gateway) -> list[Any]:
         try:
+            locked = request["locked"] if request["holds"] else await _offered(gateway, request, repodata)
             return await solve(
                 [source_of(channel) for channel in request["channels"]],
                 [*specs, *bare_names(specs)],
                 gateway=gateway,
                 platforms=repodata.subdirs,
-                locked_packages=[make_record(entry) for entry in request["locked"]],
+                locked_packages=[make_record(entry) for entry in locked],
                 virtual_packages=virtual,
                 timeout=dt.timedelta(seconds=request["timeout_s"]),
                 channel_priority=ChannelPriority.Strict,
@@ -112,6 +113,33 @@ def bare_names(specs: Sequence[MatchSpec]) -> list[MatchSpec]:
     placed = {spec.name.normalized for spec in specs if spec.name is not None and spec.channel is not None}
     names = dict.fromkeys(spec.name.normalized for spec in specs if spec.name is not None)
     return [MatchSpec(name) for name in names if name not in placed]
+
+
+async def _offered(gateway: Gateway, request: Mapping[str, Any], repodata: Repodata) -> list[Mapping[str, Any]]:
+    """The locked records that the first channel with a package of their names still has.
+
+    py-rattler takes all that it is given, also from a channel that is not asked any more or comes later now.
+    """
+    waiting = {entry["name"]: entry for entry in request["locked"]}
+    kept = []
+    for channel in request["channels"]:
+        if not waiting:
+            break
+        rows = await gateway.query(
+            [Channel(url) for url in channel["urls"]],
+            repodata.subdirs,
+            sorted(waiting),
+            recursive=False,
+            channel_relations="disabled",
+        )
+        records = [record for row in rows for record in row]
+        files = {(record.name.normalized, record.subdir, record.file_name, record.sha256) for record in records}
+        for name in waiting.keys() & {item[0] for item in files}:
+            entry = waiting.pop(name)
+            place = (name, entry["subdir"], entry["file"], bytes.fromhex(entry["sha256"]))
+            if entry["channel_url"] in channel["urls"] and place in files:
+                kept.append(entry)
+    return kept
 
 
 class Repodata:
