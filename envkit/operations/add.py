@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from envkit.operations.journal import Journal
     from envkit.operations.staging import Stage
 
+_TO_ADD = "Name it behind the environment: `envkit add ENV REQUIREMENT`, or a project's folder with -e DIR."
+
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
@@ -93,7 +95,7 @@ def add(
     """
     folders = tuple(project_folder(text) for text in editables)
     if not requirements and not editables:
-        raise UsageError("There is nothing to add.", hint="Name a requirement, or a project's folder with -e DIR.")
+        raise UsageError("There is nothing to add.", hint=_TO_ADD)
     found = find_environment(env)
     prefix, is_conda = found.prefix, found.installer == "conda"
     asked = Question(() if is_conda else tuple(parse_requirement(text) for text in requirements), folders)

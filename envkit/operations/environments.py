@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _PUT_BACK_LOCK_S = 2.0
+_NAMED = 12  # that a hint lists
 
 
 def all_environments() -> tuple[Environment, ...]:
@@ -215,8 +216,8 @@ def nearest(word: str, known: Iterable[str], what: str = "environment") -> str:
         return f"Did you mean {close[0]}?"
     if not names:
         return f"There is no {what} yet."
-    shown = ", ".join(names[:12])
-    return f"There are: {shown}{', ...' if len(names) > 12 else ''}."  # noqa: PLR2004 - as many as are shown
+    shown, others = ", ".join(names[:_NAMED]), len(names) - _NAMED
+    return f"There are: {shown}{f' and {others} more' if others > 0 else ''}."
 
 
 def is_path(env: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from envkit import paths
 from envkit.operations import environments
-from envkit.operations.environments import forget, register, registered_prefixes
+from envkit.operations.environments import forget, nearest, register, registered_prefixes
 
 
 @pytest.mark.parametrize("change", [register, forget])
@@ -39,3 +39,9 @@ def test_environments_in_envkits_own_folder_need_no_list():
     register(Path(paths.envs_dir() / "demo"))
     forget(Path(paths.envs_dir() / "demo"))
     assert not (paths.data_home() / "prefixes.txt").exists()
+
+
+def test_a_hint_with_many_names_says_how_many_it_leaves_out():
+    names = [f"env{number}" for number in range(14)]
+    assert nearest("x", names[:12]).endswith("env10, env11.")
+    assert nearest("x", names).endswith("env10, env11 and 2 more.")
