@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from tests.support.mounts import small_disk
-from tests.support.world import OLD, entries, make_world
+from tests.support.world import OLD, PYTHON, entries, make_world
 
 
 @pytest.fixture
@@ -44,6 +44,21 @@ def test_a_full_disk_is_told_by_its_place_and_nothing_is_left(world, what):
     assert place.ours() == []
     done = world.envkit(*world.create(world.old, place, "--no-verify"))
     assert done.code == 0, done.told
+
+
+def test_an_environment_on_another_disk_than_the_cache_has_copies(world):
+    place = world.place("prefix")
+    with small_disk(world.elsewhere, "300m") as disk:
+        if disk is None:
+            pytest.skip("needs root and unshare to mount a file system")
+        for command in (world.create(world.old, place, "--no-verify"), ["doctor", place.env]):
+            done = world.run([*disk.enter, *world.argv(*command)])
+            assert done.code == 0, done.told
+        seen = disk.seen / place.prefix.name
+        assert (seen / "lib" / f"python{PYTHON}" / "site-packages" / "marker" / "__init__.py").stat().st_nlink == 1
+        done = world.run([*disk.enter, *world.argv("remove", place.env, "--yes")])
+        assert done.code == 0, done.told
+        assert not seen.exists()
 
 
 @pytest.mark.parametrize("what", ["folder", "garbage", "pipe", "no last line end", "read-only", "conda is a file"])
