@@ -127,7 +127,9 @@ def test_links_lead_to_the_environment_and_names_to_the_first_folder(world):
     assert world.conda_list() == []
 
 
-@pytest.mark.parametrize("damage", ["no conda-meta", "garbage", "pipe", "no history", "no python", "no lock", "lock"])
+@pytest.mark.parametrize(
+    "damage", ["no conda-meta", "garbage", "pipe", "no history", "history is a pipe", "no python", "no lock", "lock"]
+)
 def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world, damage):
     place = world.place("home")
     assert world.envkit(*world.create(world.old, place, "--no-verify")).code == 0
@@ -139,9 +141,11 @@ def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world
         for path in (place.prefix / "bin").glob("python*"):
             path.unlink()
     else:
-        {"garbage": record, "pipe": record, "no history": meta / "history"}.get(damage, lock).unlink()
-    if damage == "pipe":
-        os.mkfifo(record)
+        {"garbage": record, "pipe": record, "no history": meta / "history", "history is a pipe": meta / "history"}.get(
+            damage, lock
+        ).unlink()
+    if damage in {"pipe", "history is a pipe"}:
+        os.mkfifo(record if damage == "pipe" else meta / "history")
     elif damage in {"garbage", "lock"}:
         (record if damage == "garbage" else lock).write_bytes(b'{"name": \xff\0')
     for command, codes in (("list", {0}), ("info", {0, 4, 6}), ("doctor", {6}), ("verify", {4, 6}), ("run", {0, 125})):
@@ -150,6 +154,9 @@ def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world
         assert done.code in codes, (command, done.code, done.told)
         assert "Traceback" not in done.err, done.err
         assert command == "run" or "demo" in done.out + done.err
+    done = world.envkit("add", place.env, "marker", timeout_s=60)
+    assert done.code in {4, 6}, done.told
+    assert "envkit restore" in done.err
     if "lock" not in damage:
         done = world.envkit("restore", place.env, "--replace", "--no-verify", timeout_s=120)
         assert done.code == 0, done.told
