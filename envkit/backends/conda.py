@@ -48,7 +48,7 @@ def find_conda(environ: Mapping[str, str] | None = None) -> CondaProgram | None:
     """The conda of this machine: by conda's own variables, PATH, then the folders that its installers propose."""
     environ = os.environ if environ is None else environ
     for candidate in _candidates(environ):
-        if candidate.is_file() and os.access(candidate, os.X_OK):
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):  # noqa: PTH113 - no error in a closed folder
             return CondaProgram(candidate, _root_of(candidate, environ))
     return None
 
@@ -73,7 +73,7 @@ def _root_of(program: Path, environ: Mapping[str, str]) -> Path | None:
     if environ.get("MAMBA_ROOT_PREFIX") and program.stem != "conda":
         return Path(environ["MAMBA_ROOT_PREFIX"])
     folder = Path(os.path.realpath(program)).parent.parent
-    return folder if (folder / "conda-meta").is_dir() else None
+    return folder if os.path.isdir(folder / "conda-meta") else None  # noqa: PTH112 - likewise
 
 
 def prefix_for(name: str, folders: Sequence[Path]) -> Path:
@@ -91,9 +91,9 @@ def prefix_for(name: str, folders: Sequence[Path]) -> Path:
 
 def _takes_new(folder: Path) -> bool:
     """Whether a folder can be written, or made."""
-    while not folder.exists():
+    while not os.path.exists(folder):  # noqa: PTH110 - no error in a closed folder
         folder = folder.parent
-    return folder.is_dir() and os.access(folder, os.W_OK)
+    return os.path.isdir(folder) and os.access(folder, os.W_OK)  # noqa: PTH112 - likewise
 
 
 def register(prefix: Path) -> None:

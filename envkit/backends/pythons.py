@@ -63,13 +63,7 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
     if asked is not None and not is_version(asked):
         return _given(version, asked)
     if asked is not None:
-        if not (asked + ".").startswith(version + ".") and not (version + ".").startswith(asked + "."):
-            raise UnfitMachineError(
-                f"--python {asked} does not go with a lock for Python {version}.",
-                why="The files in a lock fit one Python version.",
-                hint=f'Write python: "{asked}" into a spec of your own and run `envkit lock` on it.',
-            )
-        version = max(version, asked, key=len)
+        version = agreed_version(version, asked)
     others: dict[str, Interpreter] = {}
     for path, via in _candidates(version):
         found = _ask(path, via)
@@ -84,6 +78,21 @@ def find_interpreter(version: str, asked: str | None = None) -> Interpreter:
 def is_version(asked: str) -> bool:
     """Whether ``--python`` names a version; else it is a program."""
     return re.fullmatch(r"\d+(\.\d+)*", asked, re.ASCII) is not None
+
+
+def agreed_version(version: str, asked: str) -> str:
+    """The longer one of a lock's version and the one that ``--python`` asks for.
+
+    Raises:
+        UnfitMachineError: they contradict each other.
+    """
+    if not (asked + ".").startswith(version + ".") and not (version + ".").startswith(asked + "."):
+        raise UnfitMachineError(
+            f"--python {asked} does not go with a lock for Python {version}.",
+            why="The files in a lock fit one Python version.",
+            hint=f'Write python: "{asked}" into a spec of your own and run `envkit lock` on it.',
+        )
+    return max(version, asked, key=len)
 
 
 def _given(version: str, asked: str) -> Interpreter:

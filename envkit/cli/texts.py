@@ -11,6 +11,7 @@ from envkit.cli.render import size_text, table
 from envkit.model.environment import scripts_of
 from envkit.operations.environments import word_for
 from envkit.operations.places import is_elsewhere
+from envkit.operations.specs import shipped_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -215,7 +216,11 @@ def remove_lines(result: RemoveResult) -> list[str]:
         count = "Its snapshot stays" if result.snapshots == 1 else f"Its {result.snapshots} snapshots stay"
         return [f"Removed {result.removed}. {count}: `envkit restore {word}` makes it again."]
     place = f" --prefix {path}" if is_away else f" --name {result.removed.name}" if result.has_own_name else ""
-    again = f" `envkit create {result.spec}{place}` makes it again." if result.spec else ""
+    again = ""
+    if result.spec in shipped_names():
+        again = f" `envkit create {result.spec}{place}` makes it again."
+    elif result.spec:
+        again = f" `envkit create FILE{place}`, with the file that it was made from, makes it again."
     return [f"Removed {result.removed}. It had no snapshot.{again}"]
 
 

@@ -83,7 +83,8 @@ def config_files(environ: Mapping[str, str], platform: str = sys.platform) -> tu
     candidates.append(home / ".condarc")
     candidates += _in_folder(Path(prefix)) if prefix else []
     candidates += [Path(environ["CONDARC"]).expanduser()] if environ.get("CONDARC") else []
-    found = (path for path in candidates if path.is_file() and (path.name in _NAMES or path.suffix in _YAML))
+    # os.path: Path.is_file raises where a folder is closed to this user
+    found = (path for path in candidates if os.path.isfile(path) and (path.name in _NAMES or path.suffix in _YAML))  # noqa: PTH113
     return tuple(dict.fromkeys(found))
 
 

@@ -14,7 +14,7 @@ from envkit.installers.tags import UV_PLATFORMS
 from envkit.installers.toml import parse_toml
 from envkit.installers.uv import uv_environment, uv_program
 from envkit.installers.uv_settings import write_connection_settings
-from envkit.model.formats.addresses import without_credentials
+from envkit.model.addresses import without_secrets
 from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def file_addresses(
         if item.source is not None:
             files = {file.name: file for file in reader.files(item.source, item.name) or ()}
             if item.file in files:
-                found[item.name] = without_credentials(str(files[item.file]["url"]))
+                found[item.name] = without_secrets(str(files[item.file]["url"]))
     for item in packages:
         if item.name not in found:
             raise DownloadError(
@@ -95,5 +95,5 @@ def _files(entry: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     found = []
     for file in [*entry.get("wheels", ()), *sdist]:
         place = file.get("url") or (folder / file["path"]).resolve().as_uri()
-        found.append((unquote(urlsplit(place).path.rpartition("/")[2]), without_credentials(place)))
+        found.append((unquote(urlsplit(place).path.rpartition("/")[2]), without_secrets(place)))
     return found

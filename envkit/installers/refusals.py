@@ -36,7 +36,7 @@ To work on your own project in it:
 For another version of what is in there, make another environment:
     envkit create SPEC
 
-What gets in all the same, as with --break-system-packages, `envkit verify {word}` reports.
+`envkit verify {word}` reports what gets in anyway, as with --break-system-packages.
 """
 _FOR_CONDA = """\
 {owner} with pip: of conda it has Python and what that needs, and nothing else.
@@ -47,7 +47,7 @@ To add a package (from the package index):
 For another Python, or packages from conda's channels, make another environment:
     envkit create SPEC
 
-What gets in all the same, as with --override-frozen, `envkit verify {word}` reports.
+`envkit verify {word}` reports what gets in anyway, as with --override-frozen.
 """
 
 

@@ -27,6 +27,11 @@ def redacted(text: str) -> str:
     return _TOKEN.sub(r"\1***", _CREDENTIALS.sub("***@", text))
 
 
+def without_secrets(address: str) -> str:
+    """An address of an index's file without user name, password and token."""
+    return _TOKEN.sub(lambda found: found[1].removesuffix("/t/"), re.sub(r"(?<=://)[^/\s]*@", "", address))
+
+
 def has_credentials(address: str) -> bool:
     """Whether an address holds a user name, password or token."""
     return (_CREDENTIALS.search(address) or _TOKEN.search(address)) is not None

@@ -244,7 +244,7 @@ def _platform(document: YamlDocument, name: str, installer: str) -> LockedPlatfo
     if name not in PLATFORMS:
         raise document.error(path, f"unknown platform {name!r}.", hint=f"Known: {', '.join(PLATFORMS)}.")
     fields = Fields(document, path, _PLATFORM_KEYS)
-    packages, base = _packages(document, fields, installer)
+    packages, base = _packages(document, fields, installer, name)
     needs = locked_needs(document, (*path, "needs")) if "needs" in fields else {}
     if not (packages if installer == "pip" else base):
         raise document.error(
@@ -257,7 +257,7 @@ def _platform(document: YamlDocument, name: str, installer: str) -> LockedPlatfo
 
 
 def _packages(
-    document: YamlDocument, fields: Fields, installer: str
+    document: YamlDocument, fields: Fields, installer: str, platform: str
 ) -> tuple[tuple[LockedPackage, ...], tuple[CondaRecord, ...]]:
     """pip's files and conda's; with installer conda these stand under ``packages``, else under ``base``."""
     of_packages, of_base = ([path for path, _ in fields.items(key)] for key in ("packages", "base"))
@@ -269,6 +269,9 @@ def _packages(
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise document.error(paths[index], f"{name} is locked twice.")
+    for path, record in zip(of_base, base, strict=True):
+        if record.subdir not in {platform, "noarch"}:
+            raise document.error(path, f"{record.file} is for {record.subdir}, not {platform}.")
     return packages, base
 
 

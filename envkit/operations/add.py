@@ -103,8 +103,7 @@ def add(
         lock = own_lock(environment)
         if (lock.installer == "conda") is not is_conda:
             raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
-        if is_conda:
-            check_one_installer(environment, lock)
+        check_one_installer(environment, lock)
         _check_whole(environment, lock)
         pending = journal.begin(prefix, "add")  # while there is no plan, the environment is as good as before
         try:

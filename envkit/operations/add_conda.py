@@ -9,6 +9,7 @@ from __future__ import annotations
 import filecmp
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,10 +54,10 @@ _CLOBBERED = re.compile(r"^__clobbers__/[^/]+/")
 
 
 def check_one_installer(environment: Environment, lock: Lock) -> None:
-    """Add only to what conda alone has made, and nobody else has closed.
+    """Add only to what its installer alone has made, and nobody else has closed.
 
     Raises:
-        InstallerRuleError: pip has put packages into it, or ``conda-meta/frozen`` is somebody else's.
+        InstallerRuleError: the other one has put packages into it, or ``conda-meta/frozen`` is somebody else's.
         InvalidFileError: one of conda's records is damaged.
     """
     record_files(environment.prefix)
@@ -66,8 +67,7 @@ def check_one_installer(environment: Environment, lock: Lock) -> None:
         raise InstallerRuleError(
             f"{name} holds packages that its installer did not put there.",
             why=mixed_text(lock.installer, found),
-            hint=f"Make it again: `envkit restore {word} --replace`; then `envkit add {word} PACKAGE` brings packages "
-            "of its channels.",
+            hint=f"Make it again: `envkit restore {word} --replace`; then `envkit add {word} PACKAGE` adds to it.",
         )
     frozen = environment.prefix / FROZEN
     if os.path.lexists(frozen) and not is_own(frozen):
@@ -155,15 +155,8 @@ def _solve(
         message = f"{', '.join(specs)} cannot be added to {name}."
         reason = f"The locked packages would become {changed}."
         raise UnsatisfiableError(message, reason=reason, why=reason, hint=hint)
-    asked = {_name_of(text): text for text in specs}
     new = (item for item in records if item.name not in locked)
-    return tuple(sorted((replace(item, requested=asked.get(item.name)) for item in new), key=lambda item: item.name))
-
-
-def _name_of(spec: str) -> str:
-    """The package that a MatchSpec names."""
-    text = spec.rpartition("::")[2].strip()
-    return next((text[:end] for end, letter in enumerate(text) if letter in " =<>!~["), text).lower()
+    return tuple(sorted(new, key=lambda item: item.name))
 
 
 def _try(
@@ -176,6 +169,7 @@ def _try(
     python = lock.platforms[current_platform()].record("python")  # its version decides where the files lie
     _install((*records, *((python,) if python is not None else ())), folder, settings, stage, progress, add=False)
     names = {item.name for item in records}
+    _check_not_there(stage.environment, names)
     coming = set()
     for record in record_paths(folder):
         name, files = files_of_record(record)
@@ -191,6 +185,19 @@ def _try(
                 hint="Move that file away if it is yours, or make another environment.",
             )
     return coming
+
+
+def _check_not_there(environment: Environment, names: set[str]) -> None:
+    """What conda itself has installed beside the lock has to go first: two packages would share their files."""
+    there = sorted({path.name.rsplit("-", 2)[0] for path in record_paths(environment.prefix)} & names)
+    if there:
+        shown, word = " ".join(there), word_for(environment)
+        raise ExistsError(
+            f"{', '.join(there)}: already in {environment.name}, and not in its lock.",
+            why="conda itself, or another program, has installed it there.",
+            hint=f"Take it out first: `conda remove -p {shlex.quote(str(environment.prefix))} {shown}`, or all that is "
+            f"not locked: `envkit restore {word} --replace`.",
+        )
 
 
 def _install(

@@ -60,17 +60,18 @@ def place_of(
     Raises:
         UsageError: --name and --prefix together, a name that breaks the rules, or no name; --backend venv for conda's
             packages.
-        ExistsError: an environment of that name was made by the other backend.
+        ExistsError: the environment of that name, or at that place, was made by the other backend.
     """
     name = _name(default, options, what)
     there = environments.read_environment(options.prefix) if options.prefix is not None else _environment_named(name)
     chosen = _choose(lock, platform, options, there)
     backend, why = chosen.backend, chosen.why
-    if there is not None and options.prefix is None and there.backend and there.backend != backend:
+    is_given_up = options.prefix is not None and options.replace
+    if there is not None and not is_given_up and there.backend and there.backend != backend:
         raise ExistsError(
             f"There is an environment {name} already, made by the backend {there.backend} at {there.prefix}.",
             why=f"This one is made by the backend {backend}: {why or 'so you asked'}.",
-            hint=f"Keep both with --name {name}_{backend}, or `envkit remove {name}` first.",
+            hint=f"Keep both with --name {name}_{backend}, or `envkit remove {environments.word_for(there)}` first.",
         )
     if why is not None:
         progress.note(f"backend: {backend}, because {why}.")

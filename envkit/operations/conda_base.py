@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from envkit.backends.pythons import is_version
-from envkit.errors import DownloadError, UnfitMachineError
+from envkit.backends.pythons import agreed_version, is_version
+from envkit.errors import DownloadError, UnfitMachineError, UnsatisfiableError
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
 from envkit.operations.virtual_packages import virtual_packages
@@ -33,19 +34,23 @@ def base_of(
     """The conda packages for the environment of ``lock``: as locked, else Python (and pip) as conda-forge has it now.
 
     Raises:
-        UnfitMachineError: conda-forge has no such Python, or --python is a program.
+        UnfitMachineError: --python is a program, or another version than the lock's.
+        UnsatisfiableError: conda-forge has no such Python.
         DownloadError: conda-forge cannot be reached.
     """
     found = lock.platforms[platform]
+    python = found.record("python")
+    version = _version(lock.python if python is None else python.version, options.python)
     if found.base:
         return found.base
     names = {item.name for item in found.packages}
-    wanted = [_python_spec(lock, options), *(() if names.intersection(_PIP_TOOLS) else ("pip",))]
-    progress.step(f"Python {lock.python} of {BASE_CHANNEL}")
-    try:
+    tools = () if names.intersection(_PIP_TOOLS) else ("pip",)
+    progress.step(f"Python {version} of {BASE_CHANNEL}")
+
+    def _solve(of_python: str) -> tuple[CondaRecord, ...]:
         records = solve(
             [BASE_CHANNEL],
-            wanted,
+            [python_spec(of_python), *tools],
             platform=platform,
             virtual_packages=virtual_packages(platform, cuda=None),
             settings=settings,
@@ -53,28 +58,30 @@ def base_of(
             timeout_s=SOLVE_TIMEOUT_S,
             progress=progress,
         )
+        return tuple(CondaRecord.from_dict(record) for record in records)
+
+    try:
+        if options.python is None and options.preferred_python is not None:
+            with contextlib.suppress(UnsatisfiableError):
+                return _solve(options.preferred_python)
+            progress.note(f"It had Python {options.preferred_python}, which {BASE_CHANNEL} does not have.")
+        return _solve(version)
     except DownloadError as error:
         error.hint = f"{error.hint or ''} With --backend venv a Python of this machine is taken instead.".strip()
         raise
-    return tuple(CondaRecord.from_dict(record) for record in records)
 
 
-def _python_spec(lock: Lock, options: CreateOptions) -> str:
-    asked = options.python
-    if asked is None and options.preferred_python is not None:
-        asked = options.preferred_python
+def python_spec(version: str) -> str:
+    """The MatchSpec for Python "3.9" or "3.9.18"."""
+    return f"python {version}.*" if version.count(".") < 2 else f"python {version}"  # noqa: PLR2004 - major.minor.patch
+
+
+def _version(locked: str, asked: str | None) -> str:
     if asked is None:
-        return f"python {lock.python}.*" if lock.python.count(".") == 1 else f"python {lock.python}"
+        return locked
     if not is_version(asked):
         raise UnfitMachineError(
             f"--python {asked} names a program; the Python of a conda prefix is one of its packages.",
-            hint="Give a version, or --backend venv.",
+            hint="Give a version; for packages of pip's --backend venv takes that program.",
         )
-    if not (asked + ".").startswith(lock.python + ".") and not (lock.python + ".").startswith(asked + "."):
-        raise UnfitMachineError(
-            f"--python {asked} does not go with a lock for Python {lock.python}.",
-            why="The files in a lock fit one Python version.",
-            hint=f'Write python: "{asked}" into a spec of your own and run `envkit lock` on it.',
-        )
-    longest = max(asked, lock.python, key=len)
-    return f"python {longest}" if longest.count(".") > 1 else f"python {longest}.*"
+    return agreed_version(locked, asked)

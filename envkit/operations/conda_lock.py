@@ -12,12 +12,13 @@ from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler.calls import solve
 from envkit.model.conda_record import CondaRecord
 from envkit.model.lock import CONDA_TORCH, LockedPlatform
-from envkit.operations.conda_base import SOLVE_TIMEOUT_S
+from envkit.operations.conda_base import SOLVE_TIMEOUT_S, python_spec
 from envkit.operations.virtual_packages import Target, target_cuda, virtual_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from envkit.installers.condarc import CondaSettings
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
 
@@ -40,7 +41,7 @@ def solve_platform(
     Args:
         spec: with installer conda.
         platform: conda's name.
-        kept: what an existing lock has, which is kept to where the spec allows.
+        kept: what an existing lock has, which is kept to where the spec and its channels allow.
         target: what the user says of the target machine's driver.
         progress: told what happens.
 
@@ -50,15 +51,18 @@ def solve_platform(
         DownloadError: a channel cannot be reached.
     """
     settings = read_conda_settings()
+    allowed = _places(settings, spec.channels, platform)
+    kept = [record for record in kept if _places(settings, [record.channel], platform) <= allowed]
     served = target_cuda(spec.cuda, platform, target, progress)
+    offered = virtual_packages(platform, cuda=served)
 
     def _solve(constraints: Sequence[str]) -> tuple[CondaRecord, ...]:
         try:
             found = solve(
                 spec.channels,
-                [_python_spec(spec), *spec.packages],
+                [python_spec(spec.python), *spec.packages],
                 platform=platform,
-                virtual_packages=virtual_packages(platform, cuda=served),
+                virtual_packages=offered,
                 settings=settings,
                 offline=settings.offline,
                 timeout_s=SOLVE_TIMEOUT_S,
@@ -108,8 +112,9 @@ def _is_older(served: str | None, cuda: str) -> bool:
     return served is None or version_key(served) < version_key(cuda)
 
 
-def _python_spec(spec: Spec) -> str:
-    return f"python {spec.python}.*" if spec.python.count(".") == 1 else f"python {spec.python}"
+def _places(settings: CondaSettings, channels: Sequence[str], platform: str) -> set[str]:
+    """Where these channels lie; py-rattler takes a package to be kept also from a channel that it is not given."""
+    return {place.url for name in channels for place in settings.places(name, platform)}
 
 
 def build_cuda_of(record: CondaRecord) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs
-from envkit.errors import NotFoundError, UsageError
+from envkit.errors import NotFoundError, StorageError, UsageError
 from envkit.installers.file_addresses import file_addresses
 from envkit.model.formats.condalock_text import conda_lock_text
 from envkit.model.formats.environment_text import channels_of, environment_text, exact_specs, pip_lines
@@ -86,6 +86,7 @@ def export(what: str, format_name: str, *, output: Path | None, platform: str | 
     Raises:
         NotFoundError: there is neither such an environment nor a snapshot of it.
         UsageError: the format cannot hold the environment at all.
+        StorageError: the file cannot be written.
         DownloadError: the format holds addresses, and an index does not say where a file lies.
     """
     lock, name = _lock_and_name(what, progress)
@@ -93,8 +94,16 @@ def export(what: str, format_name: str, *, output: Path | None, platform: str | 
     text = FORMATS[format_name](locked)
     lost = tuple(_lost(locked, format_name, text))
     if output is not None:
-        fs.write_text(output, text)
+        _write(output, text)
     return Export(format_name, locked.platform, output, text, lost)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        fs.write_text(path, text)
+    except OSError as error:
+        problem = StorageError.from_os_error(error)
+        raise problem or StorageError.cannot_write(path, why=error.strerror or str(error)) from error
 
 
 def _lock_and_name(what: str, progress: Progress) -> tuple[Lock, str]:

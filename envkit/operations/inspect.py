@@ -22,7 +22,8 @@ class InstalledPackage:
 
     Attributes:
         name, version: of the package.
-        source: the channel of a conda package; the index that one of pip's was locked from, None for the default one.
+        source: the channel of a conda package, as the lock names it; the index that one of pip's was locked from, None
+            for the default one.
         installer: "pip" or "conda".
     """
 
@@ -60,11 +61,16 @@ def info(env: str) -> Info:
     """
     environment = find_environment(env)
     sources: dict[str, str | None] = {}
+    channels: dict[tuple[str, str], str] = {}
     if environment.state == "complete":
         lock = own_lock(environment)
         sources = {item.name: item.source for platform in lock.platforms.values() for item in platform.packages}
+        base = [item for platform in lock.platforms.values() for item in platform.base]
+        channels = {(item.subdir, item.file): item.channel for item in base}
     of_conda = [
-        InstalledPackage(record.name, record.version, record.channel, "conda")
+        InstalledPackage(
+            record.name, record.version, channels.get((record.subdir, record.file), record.channel), "conda"
+        )
         for record in installed_records(environment.prefix)
     ]
     of_pip = [

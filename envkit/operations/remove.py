@@ -166,12 +166,16 @@ def _tell_what_no_snapshot_holds(environment: Environment, progress: Progress) -
         mine = _names(lock, platform)
     except (EnvkitError, KeyError):  # broken: there is no more to tell
         return
-    lost = sorted(mine - kept)
-    lost += [f"{item.name} (-e {item.path})" for item in lock.additions.editables]
+    lost, word = sorted(mine - kept), word_for(environment)
     if lost:
         progress.note(
-            f"not in its newest snapshot, so that `envkit restore` will not bring it back: {', '.join(lost)}. "
-            f"`envkit verify {word_for(environment)}` takes a new one; projects are added again with `envkit add`"
+            f"Not in its newest snapshot, so that `envkit restore` will not bring it back: {', '.join(lost)}. "
+            f"`envkit verify {word}` takes a new one."
+        )
+    for item in lock.additions.editables:
+        progress.note(
+            f"No snapshot holds the project {item.name}: after `envkit restore` add it again, "
+            f"`envkit add {word} -e {shlex.quote(item.path)}`."
         )
 
 

@@ -188,7 +188,7 @@ def _tell_drift(origin: _Origin, progress: Progress) -> None:
     for item in origin.lock.drift:
         if item.locked is None:
             progress.note(
-                f"{item.name} {item.installed} was there beside the lock; it is not restored. `envkit add` does."
+                f"{item.name} {item.installed} was there beside the lock; it is not restored. `envkit add` adds it."
             )
         else:
             there = f"was {item.installed}" if item.installed is not None else "was missing"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +123,10 @@ def find_spec(name_or_file: str) -> SpecFile:
         return found
     path = resources.lockfiles_dir() / f"{name_or_file}.yaml"
     if name_or_file.endswith(".lock") or not path.is_file():
-        raise NotFoundError(f"There is no spec {name_or_file!r}.", hint=nearest(name_or_file, shipped_names(), "spec"))
+        hint = nearest(name_or_file, shipped_names(), "spec")
+        if os.path.lexists(name_or_file):
+            hint = f"For the file of that name write {shlex.quote(f'./{name_or_file}')}."
+        raise NotFoundError(f"There is no spec {name_or_file!r}.", hint=hint)
     return SpecFile(parse_spec(path.read_text(encoding="utf-8"), path.name), path, is_shipped=True)
 
 

@@ -10,7 +10,6 @@ from envkit.errors import (
     EnvkitError,
     InstallerRuleError,
     NotVerifiableError,
-    ProgramError,
     StorageError,
     VerificationFailedError,
 )
@@ -133,7 +132,7 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
         progress.step("snapshot")
         try:
             snapshot = take_snapshot(environment, report, smi, lock, progress=progress)
-        except (OSError, ProgramError) as error:
+        except (OSError, EnvkitError) as error:
             problem = _told(error)
             progress.note(f"Verified, but no snapshot could be written: {problem.message} {problem.why or ''}")
     if report.failed or level != "import":
@@ -141,8 +140,8 @@ def verify_environment(environment: Environment, *, level: Level, progress: Prog
     return VerifyResult(environment, report, snapshot, problem)
 
 
-def _told(error: OSError | ProgramError) -> EnvkitError:
-    if isinstance(error, ProgramError):
+def _told(error: OSError | EnvkitError) -> EnvkitError:
+    if isinstance(error, EnvkitError):
         return error
     return StorageError.from_os_error(error) or StorageError.cannot_write(str(error.filename), why=str(error.strerror))
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import platform as host
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from envkit.compat.tables import served_cuda
+from envkit.errors import UsageError
 from envkit.probes.host import current_platform, glibc_version
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -75,9 +77,12 @@ def target_cuda(build_cuda: str | None, platform: str, target: Target, progress:
 
     Args:
         build_cuda: the spec's ``cuda``.
-        platform: of the target.
+        platform: of the target; this machine's driver counts for its own platform alone.
         target: what the user says of it.
         progress: told what is assumed.
+
+    Raises:
+        UsageError: CONDA_OVERRIDE_CUDA is no version.
     """
     if build_cuda is None:
         return None
@@ -85,21 +90,31 @@ def target_cuda(build_cuda: str | None, platform: str, target: Target, progress:
         return target.cuda
     if target.driver is not None:
         return served_cuda(target.driver, platform)
-    override = os.environ.get("CONDA_OVERRIDE_CUDA")
-    if override is not None:
-        return override.strip() or None
-    served = query_gpus().cuda_version
+    if "CONDA_OVERRIDE_CUDA" in os.environ:
+        return _override("CUDA")
+    is_here = platform == current_platform()
+    served = query_gpus().cuda_version if is_here else None
     if served is not None:
         return served
+    why = "No NVIDIA driver answers here" if is_here else f"The driver of the {platform} machine is not known"
     progress.note(
-        f"No NVIDIA driver answers here: the packages are chosen for one that serves CUDA {build_cuda}. "
+        f"{why}: the packages are chosen for one that serves CUDA {build_cuda}. "
         "State the target machine's with --driver V (or CONDA_OVERRIDE_CUDA)."
     )
     return build_cuda
 
 
 def _override(name: str) -> str | None:
-    return os.environ.get(f"CONDA_OVERRIDE_{name}", "").strip() or None
+    """What the user's variable says.
+
+    Raises:
+        UsageError: that is no version (of ARCHSPEC: no name), which the solver would take for one.
+    """
+    variable = f"CONDA_OVERRIDE_{name}"
+    text = os.environ.get(variable, "").strip()
+    if text and (re.fullmatch(r"[A-Za-z0-9_.]+", text) is None or (name != "ARCHSPEC" and not text[0].isdigit())):
+        raise UsageError(f"{variable} is {text!r}, which is no version.", hint="Write it as in 12.4, or unset it.")
+    return text or None
 
 
 def _linux(*, is_here: bool) -> str:

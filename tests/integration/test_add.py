@@ -684,8 +684,9 @@ def test_remove_says_what_no_snapshot_brings_back(envkit, project, made_by_uv, t
         "files": {},
     }
     (snapshot / "20261130T145901Z" / "manifest.json").write_text(json.dumps(manifest))
-    assert "not in its newest snapshot" not in envkit("remove", ENV).err
+    assert "newest snapshot" not in envkit("remove", ENV).err
     folder = make_project(tmp_path / "mine")
     assert envkit("add", ENV, "-e", folder).code == 0
     told = envkit("remove", ENV).err
-    assert f"will not bring it back: part, mine (-e {folder})" in told
+    assert "will not bring it back: part. " in told
+    assert f"add it again, `envkit add {ENV} -e {folder}`" in told

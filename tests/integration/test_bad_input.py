@@ -99,6 +99,11 @@ def test_an_unknown_spec_names_the_nearest(envkit):
     assert done.json["created"] is False
 
 
+def test_a_file_whose_name_looks_like_that_of_a_spec_is_told(envkit):
+    (envkit.cwd / "my list").write_text("@EXPLICIT\n")
+    assert "write './my list'" in envkit("create", "my list").err
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "-x", "..", ".", "", "a b", "a:b", "base", "x" * 300, "a\nb"])
 def test_a_name_that_breaks_the_rules_is_wrong_usage(envkit, project, name):
     done = envkit("create", project.spec, f"--name={name}", "--json")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.conftest import tree
+from tests.integration.test_channel import rattler
 from tests.integration.test_conda_guard import MARKER, SITE, make  # noqa: F401 - a fixture
 from tests.support.conda_torch import Channels, stub_channels
 from tests.support.wheels import make_wheel
@@ -212,3 +213,28 @@ def test_what_somebody_else_has_frozen_stays(envkit, make):  # noqa: F811
     done = envkit("add", "demo", "tool")
     assert done.code == 7
     assert "demo is frozen" in done.err
+
+
+def test_what_another_installer_has_spoilt_is_not_added_to(envkit, make, tmp_path):  # noqa: F811
+    """The other way round: conda's packages in an environment of pip's."""
+    made = make("pip")
+    channels = [made.channels.pytorch, made.channels.forge]
+    rattler(channels, ["python 3.11.*", "pip", "numpy"], made.prefix, cache=tmp_path / "cache")
+    before = tree(made.prefix)
+    done = envkit("add", "demo", "part", "--json")
+    assert done.code == 7, done.err
+    assert "numpy 1.26.4" in done.json["error"]["why"]
+    assert changed(before, made.prefix) == []
+
+
+def test_what_conda_has_installed_beside_the_lock_is_told_with_the_way_out(envkit, make, tmp_path):  # noqa: F811
+    made = make("conda")
+    channels = [made.channels.pytorch, made.channels.forge]
+    asked = ["python 3.11.*", "pytorch=1.12.1=*cpu*", "numpy", "pip", "libpart"]
+    rattler(channels, asked, made.prefix, cache=tmp_path / "cache")
+    before = tree(made.prefix)
+    done = envkit("add", "demo", "tool")
+    assert done.code == 11, done.err
+    assert "libpart: already in demo, and not in its lock" in done.err
+    assert f"`conda remove -p {made.prefix} libpart`" in done.err
+    assert changed(before, made.prefix) == []

@@ -85,6 +85,8 @@ def test_create_verify_snapshot_remove_restore(envkit, conda, conda_home):
     assert Path(done.json["snapshot"], "manifest.json").is_file()
     before = explicit(prefix)
     assert len(before) == 6
+    packages = envkit("info", CPU, "--json").json["packages"]
+    assert {item["source"] for item in packages} == {"pytorch", "conda-forge"}  # wherever they came from here
 
     again = envkit("create", conda.spec(), "--json")
     assert (again.code, again.json["created"]) == (0, False)
@@ -100,6 +102,17 @@ def test_create_verify_snapshot_remove_restore(envkit, conda, conda_home):
     assert back.code == 0, back.err
     assert back.json["environment"]["prefix"] == str(prefix)
     assert explicit(prefix) == before
+
+
+def test_a_verdict_is_written_down_where_no_snapshot_can_be(envkit, conda):
+    assert envkit("create", conda.spec(), "--no-verify").code == 0
+    meta = conda.envs / CPU / "conda-meta"
+    next(meta.glob("cpuonly-*.json")).write_text("{")
+    done = envkit("verify", CPU, "--json")
+    assert (done.code, done.json["verified"], done.json["snapshot"]) == (4, True, None)
+    assert "no snapshot could be written" in done.err
+    record = json.loads((conda.envs / CPU / ".envkit" / "environment.json").read_text())
+    assert record["last_verify"] == "pass"
 
 
 def test_what_conda_would_have_recorded(envkit, conda, conda_channels):
@@ -291,6 +304,24 @@ def test_a_name_that_the_other_backend_has(envkit, conda, project):
     assert envkit("create", project.spec, "--no-verify", "--name", "both", "--json").json["created"] is False
 
 
+def test_a_place_that_the_other_backend_has(envkit, conda, project):
+    """The same lock: who asks for a virtual environment is not told that there is one."""
+    place = conda.folder / "here"
+    lock = pip_lock(project, "pip")
+    made = envkit("restore", lock, "--prefix", place, "--no-verify", "--backend", "conda")
+    assert made.code == 0, made.err
+    for what in (lock, place):
+        done = envkit("restore", what, "--prefix", place, "--no-verify", "--backend", "venv", "--json")
+        assert done.code == 11
+        assert "made by the backend conda" in done.json["error"]["message"]
+    assert envkit("restore", lock, "--prefix", place, "--no-verify", "--json").json["created"] is False
+    done = envkit("restore", lock, "--prefix", place, "--no-verify", "--backend", "venv", "--replace", "--json")
+    if done.code == 0:
+        assert done.json["environment"]["backend"] == "venv"
+    else:  # no Python 3.11 on this machine
+        assert done.code == 3
+
+
 def test_backend_auto_and_what_it_says(envkit, project, conda, tmp_path):
     done = envkit("create", project.spec, "--no-verify", "--dry-run")
     assert "backend: venv, because there is no conda here, and Python 3.9" in done.err
@@ -301,6 +332,8 @@ def test_backend_auto_and_what_it_says(envkit, project, conda, tmp_path):
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = envkit("create", project.spec, "--no-verify", "--dry-run", env={"PATH": path})
     assert f"backend: conda, because there is mamba on this machine ({program})" in done.err
+    done = envkit("create", project.spec, "--no-verify", "--dry-run", "--python", "python3.9", env={"PATH": path})
+    assert "backend: venv, because --python names a program" in done.err
     done = envkit("create", conda.spec(), "--backend", "venv", "--json")
     assert done.code == 2
     assert "cannot hold conda's packages" in done.json["error"]["message"]
@@ -321,6 +354,28 @@ def test_python_of_a_conda_prefix_is_a_package(envkit, project, conda):
         done = envkit("create", project.spec, "--backend", "conda", "--python", asked, "--no-verify", "--json")
         assert done.code == 3
         assert said in done.json["error"]["message"]
+
+
+def test_python_of_a_lock_with_conda_packages_is_settled(envkit, conda):
+    for asked, said in (("/bin/python3", "names a program"), ("3.10", "does not go with a lock for Python 3.11")):
+        done = envkit("create", conda.spec(), "--python", asked, "--no-verify", "--json")
+        assert done.code == 3
+        assert said in done.json["error"]["message"]
+    assert envkit("create", conda.spec(), "--python", "3.11", "--no-verify", "--dry-run").code == 0
+
+
+def test_a_python_that_the_channel_does_not_have(envkit, project, conda):
+    """What stood in a virtual environment comes into a conda prefix: its patch version is a wish."""
+    done = envkit("restore", pip_lock(project, "pip"), "--no-verify", "--backend", "conda", "--name", "v")
+    assert done.code == 0, done.err
+    own = conda.envs / "v" / ".envkit"
+    record = json.loads((own / "environment.json").read_text())
+    (own / "environment.json").write_text(json.dumps(record | {"python": "3.11.99"}))
+    text = (own / "lock.yaml").read_text()
+    (own / "lock.yaml").write_text(text[: text.index("    base:")] + "    base: []\n")
+    done = envkit("restore", "v", "--prefix", conda.folder / "c", "--no-verify", "--dry-run")
+    assert done.code == 0, done.err
+    assert "It had Python 3.11.99, which conda-forge does not have." in done.err
 
 
 def test_a_changed_file_is_mended_past_the_cache(envkit, conda):

@@ -225,6 +225,8 @@ def test_a_snapshot_is_exported_after_its_environment_is_gone(envkit, conda, mad
         assert done.code == 0, done.err
         assert done.out == before
     assert envkit("export", "nothing", "--format", "explicit").code == 9
+    for place in ("no-such-folder/x", "."):
+        assert envkit("export", f"{CPU}@{snapshot}", "--format", "explicit", "-o", place).code == 12
     assert envkit("export", f"{CPU}@{snapshot}", "--format", "explicit", "--platform", "win-64").code == 2
     assert conda.envs.exists()
 

@@ -515,6 +515,41 @@ def test_a_package_with_another_hash_is_told_with_both(server, folder, tmp_path)
     assert not (tmp_path / "prefix/share").exists()
 
 
+def test_an_index_without_sha256_cannot_be_locked_and_its_files_are_read_themselves(tmp_path):
+    """Indexes of old private channels have MD5 sums alone."""
+    channel = Channel(tmp_path / "channels" / "old")
+    channel.add("base", "1.0")
+    channel.index()
+    for path in channel.folder.glob("*/repodata.json"):
+        index = json.loads(path.read_text())
+        for entry in (*index["packages"].values(), *index["packages.conda"].values()):
+            del entry["sha256"]
+        path.write_text(json.dumps(index))
+        for other in path.parent.glob("repodata.json.*"):
+            other.unlink()
+    settings = CondaSettings(channel_alias=(tmp_path / "channels").as_uri(), retries=0)
+    with pytest.raises(DownloadError, match="states no sha256 of base"):
+        solve(["old"], ["base"], settings)
+    options = {"platform": PLATFORM, "offline": False, "timeout_s": 60, "progress": Silent()}
+    (record,) = calls.find_records([("old", "linux-64", "base-1.0-0.conda")], settings=settings, **options)
+    content = (channel.folder / "linux-64" / "base-1.0-0.conda").read_bytes()
+    assert record["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["sha256", "md5"])
+def test_a_package_of_a_channel_in_a_folder_is_checked_as_well(folder, tmp_path, kind):
+    settings = CondaSettings(channel_alias=folder.as_uri(), retries=0)
+    (record,) = solve(["main"], ["base"], settings)
+    other = "0" * len(record[kind])
+    wrong = {key: value for key, value in record.items() if key not in {"sha256", "md5"}} | {kind: other}
+    with pytest.raises(DownloadError, match=r"Hash mismatch: base-1\.1-0\.conda from main") as caught:
+        install([wrong], tmp_path / "env", settings)
+    assert other in str(caught.value.why)
+    assert not (tmp_path / "env" / "conda-meta").exists()
+    install([record], tmp_path / "env", settings)
+    assert meta(tmp_path / "env", "base")["sha256"] == record["sha256"]
+
+
 def test_a_package_without_a_hash_is_refused(server, folder, tmp_path):
     record = Channel(folder / "main").locked("big")[0] | {"sha256": None, "md5": None}
     with pytest.raises(UsageError, match="has no hash"):

@@ -148,7 +148,7 @@ def test_create_with_a_wheel_that_needs_a_console_script(envkit, project):
 def test_remove_says_what_is_left_to_make_it_again_from(envkit, project):
     envkit("create", project.spec, "--no-verify")
     done = envkit("remove", NAME, "--yes")
-    assert "It had no snapshot. `envkit create demo` makes it again." in done.out
+    assert "It had no snapshot. `envkit create FILE`, with the file that it was made from, makes it again." in done.out
 
 
 def test_restore_takes_the_patch_version_that_it_had_or_says_so(envkit, project):

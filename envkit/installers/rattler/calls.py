@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import StorageError, UsageError
+from envkit.errors import DownloadError, StorageError, UsageError
 from envkit.installers.rattler.child import ask
 from envkit.installers.rattler.failures import failure_of
 from envkit.installers.rattler.finding import fetched_packages, find_records
@@ -95,6 +95,7 @@ def solve(
     answer = ask(request, network, settings, timeout_s=timeout_s, progress=progress)
     if "error" in answer:
         raise failure_of(answer["error"], network, offline=offline)
+    _check_hashes(answer["records"])
     return tuple(answer["records"])
 
 
@@ -157,6 +158,16 @@ def install(
             error.why = f"{error.why}\n{places}" if error.why else places
         raise error
     return InstallReport(tuple(answer["unlinked_scripts"]))
+
+
+def _check_hashes(records: Sequence[Record]) -> None:
+    """Refuse packages of old private channels, whose indexes have no sha256: nothing would say which file it is."""
+    record = next((record for record in records if not record.get("sha256")), None)
+    if record is not None:
+        raise DownloadError(
+            f"The index of {record['channel']} states no sha256 of {record['file']}, so that it cannot be locked.",
+            hint="Have the channel indexed anew, by conda-index or rattler-index; or name a channel that states it.",
+        )
 
 
 def _placed(spec: str, channels: Sequence[str], network: Network) -> str:

@@ -95,7 +95,7 @@ def _way_out(said: str) -> str:
             "The first channel that has a package is the only one for it: put the channel that has this version first, "
             "or name it with the package, CHANNEL::PACKAGE."
         )
-    loosen = "Loosen one of the versions that are named, or add the channel that has the missing package."
+    loosen = "Check the spelling, loosen one of the versions that are named, or add the channel that has the package."
     if virtual is not None:
         return f"{virtual[1]} stands for what the machine offers: it is too old, or not there. {loosen}"
     return loosen

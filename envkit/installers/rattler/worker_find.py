@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from rattler import Channel, RepoDataRecord
 from rattler.exceptions import GatewayError
 from rattler.package_streaming import download_to_path
 
-from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client
+from envkit.installers.rattler.worker_net import KnownFailureError, Watch, digest_of, find_file, make_client, path_of
 from envkit.installers.rattler.worker_solve import Repodata, entry_of
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ async def answer(request: dict[str, Any], leave: Callable[[dict[str, Any]], None
         records = []
         for entry in request["wanted"]:
             record = found.get(_place(entry))
-            if record is None:
+            if record is None or not record.get("sha256"):  # indexes of old private channels state none
                 waiting[:] = [entry["name"]]
                 record = await _from_file(entry, request)
             _check(entry, record)
@@ -91,7 +90,7 @@ async def _from_file(entry: Mapping[str, Any], request: Mapping[str, Any]) -> di
         raise KnownFailureError("install", said=f"failed to fetch {entry['file']}\n{error}") from error
     record.file_name, record.url = entry["file"], entry["url"]
     found = entry_of(record, [{"urls": {entry["channel_url"]: entry["channel"]}}])
-    found |= {"subdir": entry["subdir"], "md5": _digest(path, "md5")}
+    found |= {"subdir": entry["subdir"], "md5": digest_of(path, "md5")}
     try:
         _check(entry, found)
     except KnownFailureError:
@@ -103,9 +102,7 @@ async def _from_file(entry: Mapping[str, Any], request: Mapping[str, Any]) -> di
 
 async def _fetched(entry: Mapping[str, Any], request: Mapping[str, Any]) -> Path:
     if entry["url"].startswith("file:"):
-        from urllib.request import url2pathname  # noqa: PLC0415 - rare, and slow to import
-
-        return Path(url2pathname(str(entry["url"]).removeprefix("file://")))
+        return path_of(str(entry["url"]))
     if request["offline"]:
         raise KnownFailureError("offline", files=[entry["file"]])
     folder = Path(request["fetched"]) / str(entry["subdir"])
@@ -120,14 +117,6 @@ async def _fetched(entry: Mapping[str, Any], request: Mapping[str, Any]) -> Path
     finally:
         part.unlink(missing_ok=True)
     return path
-
-
-def _digest(path: Path, kind: str) -> str:
-    digest = hashlib.new(kind, usedforsecurity=False)
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _check(entry: Mapping[str, Any], record: Mapping[str, Any]) -> None:

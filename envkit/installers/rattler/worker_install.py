@@ -16,7 +16,14 @@ from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
 
 from envkit.installers.rattler.worker_check import Check
-from envkit.installers.rattler.worker_net import KnownFailureError, Watch, find_file, make_client, make_record
+from envkit.installers.rattler.worker_net import (
+    KnownFailureError,
+    Watch,
+    check_own_file,
+    find_file,
+    make_client,
+    make_record,
+)
 from envkit.installers.rattler.worker_report import Reporter
 
 if TYPE_CHECKING:
@@ -131,6 +138,8 @@ def _located(entry: Mapping[str, Any], request: Mapping[str, Any], cache: Path) 
     """
     cached = _is_cached(entry, cache)
     place = entry["url"]
+    if place.startswith("file:") and (not cached or request["full_check"]):
+        check_own_file(entry)
     if not cached or request["offline"] or request["full_check"]:
         found = find_file(entry, request["folders"])
         if found is not None:

@@ -56,13 +56,13 @@ def package_address(url: str) -> PackageAddress | None:
 
 
 def is_secret(url: str) -> bool:
-    """Whether an address holds a user name, a password or a token of anaconda.org."""
-    return has_credentials(url) or _TOKEN.search(urlsplit(url).path) is not None
+    """Whether the address of a conda package holds a user name, a password or a token of anaconda.org."""
+    return has_credentials(url) or (not url.startswith("file:") and _TOKEN.search(urlsplit(url).path) is not None)
 
 
 def without_credentials(address: str) -> str:
-    """An address without user name, password and token, and without a slash at the end."""
-    return _CREDENTIALS.sub("", address).rstrip("/")
+    """An address of conda's without user name, password and token, and without a slash at the end."""
+    return (address if address.startswith("file:") else _CREDENTIALS.sub("", address)).rstrip("/")
 
 
 def channel_name(address: str, names: Mapping[str, str], aliases: tuple[str, ...] = (PUBLIC_ALIAS,)) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from envkit.errors import ExitCode, InvalidFileError
+from envkit.model.addresses import has_credentials
 from envkit.model.conda_record import CondaRecord, conda_record
 from envkit.model.formats.addresses import is_secret, package_address
 from envkit.model.locked import LockedPackage, locked_package
@@ -193,7 +194,7 @@ def pip_part(
             why="A folder, or a commit of a repository, holds something else tomorrow: it cannot be locked.",
             hint="Leave it out and add it afterwards: `envkit add ENV -e FOLDER`.",
         )
-    if is_secret(url):
+    if has_credentials(url):
         raise _secret(document, path)
     if stated.get("sha256") is None:
         raise document.error(

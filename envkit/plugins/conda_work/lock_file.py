@@ -18,6 +18,7 @@ _TEXT = {
     "sha256": re.compile(r"[0-9a-f]{64}"),
     "channel": re.compile(r"(?:https?://|file:///)\S+|[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"),
 }
+_OUTSIDE = re.compile(r"^(?:[/\\]|[A-Za-z]:)|(?:^|[/\\])\.\.(?:[/\\]|$)")
 _ENDS = (".conda", ".tar.bz2")
 _COPIED = ("size", "build_number", "timestamp")
 _LISTS = ("depends", "constrains", "track_features")
@@ -75,6 +76,8 @@ class CondaLock:
         for key in ("md5", "noarch", "license", "python_site_packages_path"):
             if isinstance(entry.get(key), str):
                 record[key] = str(entry[key])
+        if _OUTSIDE.search(record.get("python_site_packages_path", "")):
+            raise self._problem(number, "it wants packages of Python outside of the environment")
         return record
 
     def _problem(self, number: int, what: str) -> LockProblemError:

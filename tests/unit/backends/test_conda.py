@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from envkit.backends import conda
+from envkit.installers.condarc_files import config_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +65,15 @@ def test_a_name_is_looked_for_in_all_folders_and_goes_to_the_first_that_can_be_w
     (tmp_path / "b" / "x").mkdir(parents=True)
     assert conda.prefix_for("x", folders) == tmp_path / "b" / "x"
     assert conda.prefix_for("x", folders[:1]) == no_folder / "envs" / "x"
+
+
+def test_what_the_system_does_not_let_us_look_at_is_passed_over(home, tmp_path, monkeypatch):
+    beyond = tmp_path / ("x" * 300)  # as a closed folder an error of the system; that cannot be had as root
+    monkeypatch.setenv("CONDA_EXE", str(beyond / "conda"))
+    monkeypatch.setenv("CONDA_PREFIX", str(beyond))
+    assert conda.find_conda() is None
+    assert conda.prefix_for("x", (tmp_path / "a",)) == tmp_path / "a" / "x"
+    assert config_files({"CONDA_PREFIX": str(beyond), "HOME": str(home)}) == ()
 
 
 def test_condas_list_is_added_to_and_taken_from(home, tmp_path):

@@ -102,6 +102,7 @@ def test_old_records_list_files_only(prefix):
         ("https://elsewhere.example/conda-forge/linux-64/F", "https://elsewhere.example/conda-forge"),
         ("https://elsewhere.example/main/linux-64/F", "pkgs/main"),
         ("file:///srv/my%20channel/linux-64/F", "file:///srv/my%20channel"),
+        ("file:///srv/t/team/channel/linux-64/F", "file:///srv/t/team/channel"),
     ],
 )
 def test_the_channel_is_that_of_the_address(prefix, url, channel):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.errors import InvalidFileError
-from envkit.model.addresses import checked_address, redacted
+from envkit.model.addresses import checked_address, redacted, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,16 @@ def test_an_address_that_no_program_can_take_apart(address):
 @pytest.mark.parametrize("address", ["https://me:pw@host/simple", "/wheels", "wheels", "file:///wheels", "C:\\wheels"])
 def test_what_users_may_configure(address):
     assert checked_address(address, "x") == address
+
+
+@pytest.mark.parametrize(
+    ("address", "plain"),
+    [
+        ("https://me:s3cr3t@host/packages/t/torch/torch-1.whl", "https://host/packages/t/torch/torch-1.whl"),
+        ("https://host/t/tk-12-34-ab/simple/a.whl", "https://host/simple/a.whl"),
+        ("https://host/a@b/c.whl", "https://host/a@b/c.whl"),
+        ("file:///srv/t/team-2026/a.whl", "file:///srv/t/team-2026/a.whl"),
+    ],
+)
+def test_a_folder_called_t_is_no_secret(address, plain):
+    assert without_secrets(address) == plain

@@ -106,13 +106,15 @@ WRONG = {
     "channel-secret": (changed("https://h/a", "https://me:pw@h/a"), "must not hold a user name"),
     "channel-scheme": (changed("https://h/a", "ftp://h/a"), "no address"),
     "noarch": (changed("noarch: generic", "noarch: ruby"), "noarch"),
+    "outside": (changed("license: BSD", "python_site_packages_path: lib/../../x"), "leads out of a prefix"),
+    "other-platform": (changed("subdir: linux-64", "subdir: win-64"), "is for win-64, not linux-64"),
     "unknown-key": (changed("license: BSD", "licence: BSD"), "unknown key 'licence'"),
     "depends": (changed("depends: []", "depends: python"), "expected a list"),
     "twice": (changed("name: _libgcc_mutex", "name: pytorch").replace("_libgcc_mutex-0.1", "pytorch-0.1"), "twice"),
     "pip-package": (changed(", build: conda_forge", ""), "'build' is missing"),
     "nothing": (TEXT[: TEXT.index("    - ")] + "    base: []\n", "holds no packages"),
 }
-BEYOND_THE_SCHEMA = {"path", "other-file", "twice"}
+BEYOND_THE_SCHEMA = {"path", "other-file", "twice", "outside", "other-platform"}
 
 
 @pytest.mark.parametrize(("text", "match"), WRONG.values(), ids=WRONG)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from envkit.errors import InvalidFileError, UsageError
@@ -83,6 +85,27 @@ def test_the_driver_of_this_machine(monkeypatch, tmp_path, line, cuda):
     assert target_cuda("11.3", "linux-64", Target(), Notes()) == cuda
 
 
+def test_the_driver_of_this_machine_counts_for_its_platform_alone(monkeypatch, tmp_path):
+    stub = tmp_path / "nvidia-smi"
+    stub.write_text("#!/bin/sh\necho '| NVIDIA-SMI 450.80.02 CUDA Version: 11.0 |'\n")
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    notes = Notes()
+    assert target_cuda("12.6", "linux-64", Target(), notes) == "11.0"
+    assert target_cuda("12.6", "win-64", Target(), notes) == "12.6"
+    assert "The driver of the win-64 machine is not known" in notes.told[0]
+
+
+@pytest.mark.parametrize("text", ["newest", "12 4", "-", "12.4; x", "v12"])
+def test_an_override_that_is_no_version_is_told(monkeypatch, text):
+    monkeypatch.setenv("CONDA_OVERRIDE_CUDA", text)
+    with pytest.raises(UsageError, match="CONDA_OVERRIDE_CUDA"):
+        target_cuda("11.3", "linux-64", Target(), Notes())
+    monkeypatch.setenv("CONDA_OVERRIDE_GLIBC", text)
+    with pytest.raises(UsageError, match="CONDA_OVERRIDE_GLIBC"):
+        virtual_packages.virtual_packages("linux-64", cuda=None)
+
+
 def test_this_machine_and_another_one(monkeypatch):
     here = {name: version for name, version, _ in virtual_packages.virtual_packages("linux-64", cuda="12.4")}
     assert {"__unix", "__linux", "__glibc", "__archspec", "__cuda"} == set(here)
@@ -109,10 +132,11 @@ def solved(monkeypatch, records):
 def test_what_the_solver_is_asked_and_what_the_lock_needs(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     torch = record("pytorch", "py3.9_cuda11.3_cudnn8.3.2_0", ("__glibc >=2.17,<3.0.a0",))
+    torch = replace(torch, requested="pytorch=1.12.1")
     asked = solved(monkeypatch, [torch])
     spec = parse_spec(CONDA, "c.yaml")
-    old = record("numpy", "0")
-    found = solve_platform(spec, "linux-64", kept=[old], target=Target("12.4"), progress=Notes())
+    old, gone = record("numpy", "0"), record("mkl", "0", channel="https://example.org/no-more-in-the-spec")
+    found = solve_platform(spec, "linux-64", kept=[old, gone], target=Target("12.4"), progress=Notes())
     assert found.base == (torch,)
     assert found.needs["glibc"] == {"minimum": "2.17", "known": "confirmed"}
     assert found.needs["driver"]["minimum"] == "450.80.02"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_conda_lock_wants_md5_sums(tmp_path):
 
 def test_the_only_platform_of_a_lock_is_taken(tmp_path):
     other = "win-64" if current_platform() != "win-64" else "linux-64"
-    env = make(tmp_path / "e", {other: LockedPlatform((), base=(PYTHON,))})
+    env = make(tmp_path / "e", {other: LockedPlatform((), base=(replace(PYTHON, subdir=other),))})
     assert run(env, "explicit").platform == other
     assert run(env, "explicit", platform=other).platform == other
     with pytest.raises(UsageError, match="nothing for osx-64"):

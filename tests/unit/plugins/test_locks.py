@@ -185,6 +185,7 @@ def test_a_missing_platform_is_told():
         (PYTHON | {"channel": "https://host/a/../b"}, "its channel is"),
         (PYTHON | {"file": "python-3.9.18-other.conda"}, "its file is"),
         (PYTHON | {"file": ["x"]}, "its file is"),
+        (PYTHON | {"python_site_packages_path": "../x"}, "outside of the environment"),
     ],
 )
 def test_entries_that_are_no_records_are_refused(entry, told):

@@ -342,3 +342,10 @@ def test_what_envkit_noted_in_a_conda_lock_is_checked():
     content["metadata"]["custom_metadata"] = []
     assert stated_python(document(content)) is None
     assert read_conda_lock(document(content)).platforms
+
+
+def test_a_wheel_below_a_folder_called_t_holds_no_token():
+    content = conda_lock()
+    content["package"][2]["url"] = f"https://wheels.example/packages/t/torch/{TORCH.replace('+', '%2B')}"
+    (torch,) = read_conda_lock(parse_yaml(yaml.safe_dump(content), "x")).platforms["linux-64"].pip
+    assert torch.source == "https://wheels.example/packages/t/torch"
