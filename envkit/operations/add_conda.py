@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from envkit import fs
 from envkit.errors import EnvkitError, ExistsError, InstallerRuleError, UnsatisfiableError
-from envkit.installers.conda_meta import files_of_record, record_paths
+from envkit.installers.conda_meta import files_of_record, record_files, record_paths
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.editable import install_editable
 from envkit.installers.guard import update_guard
@@ -58,7 +58,9 @@ def check_one_installer(environment: Environment, lock: Lock) -> None:
 
     Raises:
         InstallerRuleError: the other one has put packages into it, or ``conda-meta/frozen`` is somebody else's.
+        InvalidFileError: one of conda's records is damaged.
     """
+    record_files(environment.prefix)
     name, word = environment.name, word_for(environment)
     found = mixed_packages(environment, lock, current_platform())
     if found:

@@ -113,7 +113,7 @@ def _problem_of(environment: Environment) -> str | None:
         return f"Its Python is gone: {PYTHON} is missing, or leads to an interpreter that has been removed."
     if not os.path.exists(os.path.join(prefix, ".envkit/lock.yaml")):  # noqa: PTH110,PTH118 - fast
         return "Its own lock is gone, so that what belongs into it is not known."
-    if environment.backend == "conda" and not os.path.exists(os.path.join(prefix, "conda-meta/history")):  # noqa: PTH110,PTH118 - fast
+    if environment.backend == "conda" and not os.path.isfile(os.path.join(prefix, "conda-meta/history")):  # noqa: PTH113,PTH118 - fast
         return "conda takes it for no environment any more: conda-meta/history is gone."
     if os.path.lexists(os.path.join(prefix, ".envkit/add/plan.json")) and journal.read(environment.prefix) is None:  # noqa: PTH118 - fast
         return "An addition of packages to it was cut off, and cannot be undone."

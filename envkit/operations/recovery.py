@@ -28,6 +28,7 @@ KEPT = "replaced-files"
 """Folder in an environment for the user's own files of the one that it has replaced (kept_files.py)."""
 _OURS = {
     KEPT,
+    "__clobbers__",
     *(".envkit", ".gitignore", ".lock", "CACHEDIR.TAG", "check_env.py", "pip.conf", "pip.ini", "pyvenv.cfg"),
     *("Include", "Lib", "Scripts", "bin", "etc", "include", "lib", "lib64", "man", "requirements-lock.txt", "share"),
     *("DLLs", "Library", "Tools", "bin64", "compiler_compat", "conda-meta", "doc", "docs", "fonts", "gcc", "lib32"),

@@ -166,3 +166,13 @@ def test_a_prefix_with_blanks_quotes_and_other_letters(channel, here):
     done = subprocess.run([prefix / "bin" / "script"], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("1\n", "")
     assert (prefix / "bin" / "program").read_bytes().strip(b"\0") == os.fsencode(prefix)
+
+
+def test_what_a_kill_left_half_unpacked_in_the_cache_goes_after_a_day(channel, here):
+    channel.add("good", "1.0")
+    old, new = here / "rattler" / "pkgs" / ".torch-1.0-0AbCdEf", here / "rattler" / "pkgs" / ".torch-1.0-0GhIjKl"
+    for folder in (old, new):
+        (folder / "lib").mkdir(parents=True)
+    os.utime(old, (1, 1))
+    install(channel, here / "p")
+    assert [path.name for path in (old, new) if path.exists()] == [new.name]

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.robustness.campaign import SEED, Campaign
-from tests.support.kills import draw, family
-from tests.support.world import NEW, OLD, make_world, remove
-
-if TYPE_CHECKING:
-    import subprocess
+from tests.support.kills import DIE_AT, draw, family
+from tests.support.world import NEW, OLD, PYTHON, make_world, remove
 
 COUNTS = {
     "conda": {"create": 5, "replace": 4, "remove": 2},
@@ -158,3 +156,37 @@ def test_creates_and_removes_at_once_leave_it_or_not(world):
     assert (world.version_of(place.prefix) == OLD) == (state == "complete")
     assert world.conda_list() == ([str(place.prefix)] if state == "complete" else [])
     assert place.ours() == []
+
+
+def test_an_addition_that_is_killed_before_any_change_of_a_file_is_undone(world):
+    assert world.channel is not None
+    site = f"lib/python{PYTHON}/site-packages"
+    files = {f"{site}/extra/f{n}.py": "" for n in range(100)} | {"share/extra/x": "x"}
+    world.channel.add("extra", "1.0", files=files)
+    world.channel.index()
+    place, prepared, log = world.place("home"), world.root / "prepared", world.root / "steps.log"
+    assert world.envkit(*world.create(world.tiny, place, "--no-verify")).code == 0
+    subprocess.run(["cp", "-a", place.prefix, prepared], check=True)
+
+    def add(number: int) -> int:
+        command = [sys.executable, str(DIE_AT), str(number), str(world.root), str(log), "add", "demo", "extra"]
+        return world.run(command).code
+
+    assert add(0) == 0
+    count = len(log.read_text().splitlines())
+    for share in (0.15, 0.4, 0.6, 0.75, 0.9, 0.98):
+        remove(place.prefix)
+        subprocess.run(["cp", "-a", prepared, place.prefix], check=True)
+        assert add(int(share * count)) == -signal.SIGKILL
+        used = world.envkit("run", "demo", "--", "python", "-c", "import marker")
+        assert used.code == 0, (share, used.told)
+        assert world.listed(place) == "complete"
+        there = (place.prefix / "conda-meta" / "extra-1.0-0.json").exists()
+        left = [name for name in ("share/extra", f"{site}/extra") if (place.prefix / name).exists()]
+        assert left == (["share/extra", f"{site}/extra"] if there else []), share
+        doctor = world.envkit("doctor", "demo")
+        assert doctor.code == 0, (share, doctor.told)
+        assert add(0) == 0
+        assert (place.prefix / "share" / "extra" / "x").read_text() == "x"
+        assert place.ours() == []
+        assert world.conda_list() == [str(place.prefix)]

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from tests.support.mounts import small_disk
-from tests.support.world import OLD, entries, make_world
+from tests.support.world import OLD, PYTHON, entries, make_world
 
 
 @pytest.fixture
@@ -44,6 +44,21 @@ def test_a_full_disk_is_told_by_its_place_and_nothing_is_left(world, what):
     assert place.ours() == []
     done = world.envkit(*world.create(world.old, place, "--no-verify"))
     assert done.code == 0, done.told
+
+
+def test_an_environment_on_another_disk_than_the_cache_has_copies(world):
+    place = world.place("prefix")
+    with small_disk(world.elsewhere, "300m") as disk:
+        if disk is None:
+            pytest.skip("needs root and unshare to mount a file system")
+        for command in (world.create(world.old, place, "--no-verify"), ["doctor", place.env]):
+            done = world.run([*disk.enter, *world.argv(*command)])
+            assert done.code == 0, done.told
+        seen = disk.seen / place.prefix.name
+        assert (seen / "lib" / f"python{PYTHON}" / "site-packages" / "marker" / "__init__.py").stat().st_nlink == 1
+        done = world.run([*disk.enter, *world.argv("remove", place.env, "--yes")])
+        assert done.code == 0, done.told
+        assert not seen.exists()
 
 
 @pytest.mark.parametrize("what", ["folder", "garbage", "pipe", "no last line end", "read-only", "conda is a file"])
@@ -112,7 +127,9 @@ def test_links_lead_to_the_environment_and_names_to_the_first_folder(world):
     assert world.conda_list() == []
 
 
-@pytest.mark.parametrize("damage", ["no conda-meta", "garbage", "pipe", "no history", "no python", "no lock", "lock"])
+@pytest.mark.parametrize(
+    "damage", ["no conda-meta", "garbage", "pipe", "no history", "history is a pipe", "no python", "no lock", "lock"]
+)
 def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world, damage):
     place = world.place("home")
     assert world.envkit(*world.create(world.old, place, "--no-verify")).code == 0
@@ -124,9 +141,11 @@ def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world
         for path in (place.prefix / "bin").glob("python*"):
             path.unlink()
     else:
-        {"garbage": record, "pipe": record, "no history": meta / "history"}.get(damage, lock).unlink()
-    if damage == "pipe":
-        os.mkfifo(record)
+        {"garbage": record, "pipe": record, "no history": meta / "history", "history is a pipe": meta / "history"}.get(
+            damage, lock
+        ).unlink()
+    if damage in {"pipe", "history is a pipe"}:
+        os.mkfifo(record if damage == "pipe" else meta / "history")
     elif damage in {"garbage", "lock"}:
         (record if damage == "garbage" else lock).write_bytes(b'{"name": \xff\0')
     for command, codes in (("list", {0}), ("info", {0, 4, 6}), ("doctor", {6}), ("verify", {4, 6}), ("run", {0, 125})):
@@ -135,6 +154,9 @@ def test_a_damaged_environment_is_told_of_and_can_be_made_again_or_removed(world
         assert done.code in codes, (command, done.code, done.told)
         assert "Traceback" not in done.err, done.err
         assert command == "run" or "demo" in done.out + done.err
+    done = world.envkit("add", place.env, "marker", timeout_s=60)
+    assert done.code in {4, 6}, done.told
+    assert "envkit restore" in done.err
     if "lock" not in damage:
         done = world.envkit("restore", place.env, "--replace", "--no-verify", timeout_s=120)
         assert done.code == 0, done.told

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from rattler.install import InstallerReporter
 
 _NO_ARCHIVE = re.compile(r"checksum|invalid|header|decompress|unpack|no data was read|zip", re.IGNORECASE)
+_LEFT_S = 24 * 3600.0
+"""Nobody unpacks one package for a day."""
 _NOWHERE = "file:///not-on-this-disk/"
 
 
@@ -54,6 +57,7 @@ async def _install(
         missing = [entry["file"] for entry in entries if entry["url"].startswith(_NOWHERE) and not entry["cached"]]
         if missing:
             raise KnownFailureError("offline", files=missing)
+    _sweep(cache)
     tagged = (prefix / "CACHEDIR.TAG").exists()
     kept = _kept(prefix, {entry["name"] for entry in entries}) if request["add"] else []
     # a kept package's own specs would be forgotten
@@ -83,6 +87,16 @@ async def _install(
     _write_urls(prefix, entries)
     _write_history(prefix, entries, request)
     return {"unlinked_scripts": sorted(entry["name"] for entry in entries if _has_link_script(prefix, entry["name"]))}
+
+
+def _sweep(cache: Path) -> None:
+    """Delete what killed processes left half unpacked; py-rattler never does. What is new, another one may be at."""
+    for folder in cache.glob(".*-*-*"):
+        try:
+            if folder.is_dir() and not folder.is_symlink() and time.time() - folder.stat().st_mtime > _LEFT_S:
+                shutil.rmtree(folder)
+        except OSError:  # noqa: PERF203 - rarely more than one
+            continue
 
 
 def _inspector(
