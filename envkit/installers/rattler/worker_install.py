@@ -84,7 +84,7 @@ async def _install(
         reporter.end()
     if not tagged:  # it would keep backups from a folder that people put notebooks into
         (prefix / "CACHEDIR.TAG").unlink(missing_ok=True)
-    _write_urls(prefix, entries)
+    _correct_records(prefix, entries)
     _write_history(prefix, entries, request)
     return {"unlinked_scripts": sorted(entry["name"] for entry in entries if _has_link_script(prefix, entry["name"]))}
 
@@ -232,17 +232,25 @@ def _kept(prefix: Path, replaced: set[str]) -> list[PrefixRecord]:
     return [record for record in found if record.name.normalized not in replaced]
 
 
-def _write_urls(prefix: Path, entries: list[dict[str, Any]]) -> None:
-    """Put the packages' addresses where py-rattler has noted the files that they were taken from."""
+def _correct_records(prefix: Path, entries: list[dict[str, Any]]) -> None:
+    """Write the packages' records as conda would have.
+
+    The address is that of the channel, not the file on this disk that the package was taken from. For a symbolic link
+    py-rattler 0.28 notes the hash of its target's name, and `conda doctor` then takes the target for altered: conda has
+    no hash there (``conda/core/path_actions.py``).
+    """
     for entry in entries:
-        if entry["url"] == entry["address"]:
-            continue
         path = prefix / "conda-meta" / f"{entry['name']}-{entry['version']}-{entry['build']}.json"
-        text = path.read_text(encoding="utf-8")
-        path.write_text(
-            text.replace(f'"url": {json.dumps(entry["url"])}', f'"url": {json.dumps(entry["address"])}', 1),
-            encoding="utf-8",
-        )
+        before = path.read_text(encoding="utf-8")
+        text = before.replace(f'"url": {json.dumps(entry["url"])}', f'"url": {json.dumps(entry["address"])}', 1)
+        if '"softlink"' in text:
+            record = json.loads(text)
+            for file in record["paths_data"]["paths"]:
+                if file["path_type"] == "softlink":
+                    file.pop("sha256_in_prefix", None)
+            text = json.dumps(record, indent=2)
+        if text != before:
+            path.write_text(text, encoding="utf-8")
 
 
 def _write_history(prefix: Path, entries: list[dict[str, Any]], request: Mapping[str, Any]) -> None:
