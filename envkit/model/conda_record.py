@@ -178,6 +178,21 @@ def channel(fields: Fields, key: str) -> str:
     return channel_text(fields, key, fields.text(key), (*fields.path, key))
 
 
+def channels(fields: Fields) -> tuple[str, ...]:
+    """The channels under ``channels``, by priority; none where the key is absent.
+
+    Raises:
+        InvalidFileError: one is no channel, or is named twice.
+    """
+    names = fields.texts("channels")
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise fields.document.error((*fields.path, "channels", index), f"channels: {name} is named twice.")
+    return tuple(
+        channel_text(fields, "channels", name, (*fields.path, "channels", index)) for index, name in enumerate(names)
+    )
+
+
 def channel_text(fields: Fields, key: str, text: str, path: Path) -> str:
     """A channel's name or address, ``text``, which stands at ``path``.
 

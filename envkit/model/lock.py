@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit.model.additions import KEYS as _KEYS_OF_ADDITIONS
 from envkit.model.additions import NOTHING_ADDED, Additions, parse_additions
-from envkit.model.conda_record import CondaRecord, conda_record
+from envkit.model.conda_record import CondaRecord, channels, conda_record
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, toolkit_release
 from envkit.model.locked import LockedPackage, locked_needs, locked_package
@@ -32,6 +32,7 @@ _KEYS = {
     "python",
     "cuda",
     "toolkit",
+    "channels",
     "library_path",
     "platforms",
     "drift",
@@ -101,6 +102,7 @@ class Lock:
         toolkit: release that activation switches to, or None.
         library_path: whether activation sets LD_LIBRARY_PATH too.
         platforms: by conda's platform name.
+        channels: of the spec of a conda lock, by priority; none in a lock that was made of another tool's file.
         drift: in a snapshot's lock, what was installed otherwise.
         additions: in an environment's own lock, what was added to it.
         path: the file as the user named it, for messages.
@@ -114,6 +116,7 @@ class Lock:
     cuda: str | None
     toolkit: str | None
     platforms: Mapping[str, LockedPlatform]
+    channels: tuple[str, ...] = ()
     library_path: bool = False
     drift: tuple[Drift, ...] = ()
     additions: Additions = NOTHING_ADDED
@@ -220,6 +223,7 @@ def lock_of(document: YamlDocument) -> Lock:
         cuda=cuda,
         toolkit=toolkit,
         platforms=parsed,
+        channels=channels(fields),
         library_path=fields.flag("library_path"),
         drift=tuple(_drift(document, item_path) for item_path, _ in fields.items("drift")),
         additions=parse_additions(document, fields),

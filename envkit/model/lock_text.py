@@ -33,6 +33,8 @@ def render_lock(lock: Lock) -> str:
         "cuda": lock.cuda or "cpu",
         "toolkit": lock.toolkit or "none",
     }
+    if lock.channels:
+        head["channels"] = list(lock.channels)
     if lock.library_path:
         head["library_path"] = True
     lines = [f"{key}: {_flow(value)}" for key, value in head.items()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.utils import canonicalize_name
 
 from envkit.model.addresses import index_address
-from envkit.model.conda_record import channel_text
+from envkit.model.conda_record import channels
 from envkit.model.digest import canonical_sha256
 from envkit.model.fields import Fields, build_cuda, describe, is_number, number_error, toolkit_release
 from envkit.model.names import VersionName
@@ -219,20 +219,15 @@ def _platforms(fields: Fields) -> tuple[str, ...]:
 
 def _channels(fields: Fields) -> tuple[str, ...]:
     """The channels of a conda spec, in the order of their priority; the spec alone decides, never the machine."""
-    names = fields.texts("channels")
-    if not names:
+    named = channels(fields)
+    if not named:
         raise fields.error(
             "channels",
             "channels: name at least one.",
             why="The channels of a machine's .condarc do not count, so that a spec gives the same everywhere.",
             hint="Write channels: [conda-forge].",
         )
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise fields.document.error((*fields.path, "channels", index), f"channels: {name} is named twice.")
-    return tuple(
-        channel_text(fields, "channels", name, (*fields.path, "channels", index)) for index, name in enumerate(names)
-    )
+    return named
 
 
 def _sources(fields: Fields) -> tuple[Source, ...]:

@@ -127,7 +127,7 @@ def _solve(
     platform, name = current_platform(), stage.environment.name
     base = lock.platforms[platform].base
     progress.step("Resolving what is new")
-    channels = channels_of(base)
+    channels = channels_of(base, lock.channels)
     hint = (
         f"It takes packages of {', '.join(channels)}, and what is locked in it never changes. Another environment, "
         "from a spec of your own, may have both."

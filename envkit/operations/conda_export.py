@@ -36,8 +36,9 @@ def conda_texts(environment: Environment, lock: Lock, platform: str) -> dict[str
     versions = {name: version for name, version in pip_packages(prefix).items() if name not in folders}
     sources = {item.name: item.source for item in lock.platforms[platform].packages if item.source}
     lines = pip_lines(versions, sources)
+    channels = channels_of(records, lock.channels)
     return {
-        "environment.yml": environment_text(environment.name, channels_of(records), exact_specs(records), lines),
+        "environment.yml": environment_text(environment.name, channels, exact_specs(records), lines),
         "conda-explicit.txt": explicit_text(records, platform),
     }
 

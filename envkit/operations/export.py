@@ -151,7 +151,7 @@ def _environment_yml(locked: _Locked) -> str:
     versions = {item.name: item.version for item in found.packages}
     sources = {item.name: item.source for item in found.packages if item.source}
     specs = exact_specs(found.base) or [f"python={locked.lock.python}", "pip"]
-    channels = channels_of(found.base) or [BASE_CHANNEL]
+    channels = channels_of(found.base, locked.lock.channels) or [BASE_CHANNEL]
     return environment_text(locked.name, channels, specs, pip_lines(versions, sources))
 
 

@@ -184,6 +184,7 @@ def make_lock(spec: Spec, platforms: Mapping[str, LockedPlatform], path: str) ->
         python=spec.python,
         cuda=spec.cuda,
         toolkit=spec.toolkit,
+        channels=spec.channels,
         platforms=platforms,
         library_path=spec.library_path,
         path=path,

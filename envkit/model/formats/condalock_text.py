@@ -40,7 +40,9 @@ def conda_lock_text(lock: Lock, platform: str, urls: Mapping[str, str]) -> str:
             "version": VERSION,
             "metadata": {
                 "content_hash": {platform: lock.digest(platform)},
-                "channels": [{"url": channel, "used_env_vars": []} for channel in channels_of(locked.base)],
+                "channels": [
+                    {"url": channel, "used_env_vars": []} for channel in channels_of(locked.base, lock.channels)
+                ],
                 "platforms": [platform],
                 "sources": [],
                 "custom_metadata": custom,

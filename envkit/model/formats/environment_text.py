@@ -39,14 +39,14 @@ def exact_specs(records: Iterable[CondaRecord]) -> list[str]:
     return [f"{item.name}={item.version}={item.build}" for item in sorted(records, key=lambda item: item.name)]
 
 
-def channels_of(records: Iterable[CondaRecord]) -> list[str]:
-    """The channels of packages: those for certain things first, and of these the ones with few packages.
+def channels_of(records: Iterable[CondaRecord], stated: Sequence[str] = ()) -> list[str]:
+    """The channels of packages: those that a lock states, in its order; then those for certain things, before others.
 
     A record does not tell in which order the channels were asked. With strict priority the first one that has a package
     of a name gives it, so a channel such as ``pytorch`` was before ``conda-forge``, which has nearly everything.
     """
-    counts = Counter(record.channel for record in records)
-    return sorted(counts, key=lambda channel: (_is_general(channel), counts[channel], channel))
+    counts = Counter(record.channel for record in records if record.channel not in stated)
+    return list(stated) + sorted(counts, key=lambda channel: (_is_general(channel), counts[channel], channel))
 
 
 def _is_general(channel: str) -> bool:

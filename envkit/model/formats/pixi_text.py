@@ -33,7 +33,7 @@ def pixi_lock_text(lock: Lock, platform: str, urls: Mapping[str, str]) -> str:
     conda = sorted(locked.base, key=public_address)
     pip = sorted(locked.packages, key=lambda item: urls[item.name])
     environment: dict[str, Any] = {
-        "channels": [{"url": f"{public_channel(channel)}/"} for channel in channels_of(conda)],
+        "channels": [{"url": f"{public_channel(channel)}/"} for channel in channels_of(conda, lock.channels)],
     }
     indexes = sorted({item.source for item in pip if item.source})
     if indexes:

@@ -30,6 +30,7 @@ installer: conda
 python: '3.9'
 cuda: '11.3'
 toolkit: '11.3'
+channels: [pytorch, conda-forge]
 platforms:
   linux-64:
     needs: {{}}
@@ -52,6 +53,7 @@ def schema() -> jsonschema.Draft202012Validator:
 def test_a_conda_lock_round_trips_byte_for_byte():
     lock = parse_lock(TEXT, "x")
     assert render_lock(lock) == TEXT
+    assert lock.channels == ("pytorch", "conda-forge")
     assert lock.platforms["linux-64"].packages == ()
     assert [record.name for record in lock.platforms["linux-64"].base] == ["_libgcc_mutex", "pytorch"]
     assert (lock.torch_version("linux-64"), lock.torch_version("win-64")) == ("1.12.1", None)
@@ -105,6 +107,8 @@ WRONG = {
     "channel": (changed("channel: pytorch", "channel: ../pytorch"), "is no channel"),
     "channel-secret": (changed("https://h/a", "https://me:pw@h/a"), "must not hold a user name"),
     "channel-scheme": (changed("https://h/a", "ftp://h/a"), "no address"),
+    "channels": (changed("[pytorch, conda-forge]", "[pytorch, ../x]"), "is no channel"),
+    "channels-twice": (changed("[pytorch, conda-forge]", "[pytorch, pytorch]"), "named twice"),
     "noarch": (changed("noarch: generic", "noarch: ruby"), "noarch"),
     "outside": (changed("license: BSD", "python_site_packages_path: lib/../../x"), "leads out of a prefix"),
     "other-platform": (changed("subdir: linux-64", "subdir: win-64"), "is for win-64, not linux-64"),
