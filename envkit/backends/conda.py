@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _PROGRAMS = ("conda", "mamba", "micromamba")
 _VARIABLES = ("CONDA_EXE", "MAMBA_EXE")
+_ROOTS = ("CONDA_ROOT", "_CONDA_ROOT")
+"""conda's own shell functions export the second."""
 _USUAL = ("miniforge3", "mambaforge", "miniconda3", "anaconda3")
 """Folders, in the home folder and in /opt, that the installers of conda propose."""
 _SCRIPTS = "Scripts" if os.name == "nt" else "bin"
@@ -57,6 +59,9 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     for variable in _VARIABLES:
         if environ.get(variable):
             yield Path(environ[variable])
+    for variable in _ROOTS:
+        if environ.get(variable):
+            yield Path(environ[variable]) / _SCRIPTS / f"conda{_EXE}"
     for name in _PROGRAMS:
         found = shutil.which(name, path=environ.get("PATH", ""))
         if found:

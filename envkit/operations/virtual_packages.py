@@ -99,7 +99,7 @@ def target_cuda(build_cuda: str | None, platform: str, target: Target, progress:
     why = "No NVIDIA driver answers here" if is_here else f"The driver of the {platform} machine is not known"
     progress.note(
         f"{why}: the packages are chosen for one that serves CUDA {build_cuda}. "
-        "State the target machine's with --driver V (or CONDA_OVERRIDE_CUDA)."
+        "State the target machine's with --driver V of create and lock, or CONDA_OVERRIDE_CUDA=V."
     )
     return build_cuda
 

@@ -405,3 +405,15 @@ def test_a_prefix_with_its_own_nvcc_is_its_own_toolkit(envkit, conda):
     inside = envkit("run", CUDA, "--", "printenv", "CUDA_HOME")
     assert inside.out == f"{prefix}\n", inside.err
     assert "release 11.3" in envkit("run", CUDA, "--", "nvcc").out
+
+
+def test_info_of_an_environment_with_a_damaged_record(envkit, conda):
+    assert envkit("create", conda.spec(), "--no-verify").code == 0
+    before = envkit("info", CPU, "--json").json["packages"]
+    assert {item["source"] for item in before} == {"conda-forge", "pytorch"}
+    next((conda.envs / CPU / "conda-meta").glob("numpy-*.json")).write_text("{")
+    done = envkit("info", CPU, "--json")
+    assert done.code == 0, done.out
+    assert [(item["name"], item["version"]) for item in done.json["packages"]] == [
+        (item["name"], item["version"]) for item in before
+    ]

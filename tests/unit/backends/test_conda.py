@@ -53,6 +53,14 @@ def test_micromamba_keeps_environments_where_its_variable_says(home, tmp_path, m
     assert conda.find_conda() == conda.CondaProgram(exe, tmp_path / "mm")
 
 
+def test_what_condas_shell_functions_export(home, tmp_path, monkeypatch):
+    exe = program(tmp_path / "root" / "bin" / "conda")
+    monkeypatch.setenv("_CONDA_ROOT", str(tmp_path / "root"))
+    assert conda.find_conda() == conda.CondaProgram(exe, None)
+    (tmp_path / "root" / "conda-meta").mkdir()
+    assert conda.find_conda() == conda.CondaProgram(exe, tmp_path / "root")
+
+
 def test_without_any_conda_there_is_none(home):
     assert conda.find_conda() is None
 
