@@ -53,7 +53,8 @@ class Campaign:
     def __init__(self, world: World) -> None:
         self.world, self.killer = world, Killer(world)
         self._make_neighbours()
-        self._folders = (world.home, world.project, world.elsewhere, world.data / "envs", world.envs, world.envs.parent)
+        of_conda = () if world.kind == "venv" else (world.envs, world.envs.parent)
+        self._folders = (world.home, world.project, world.elsewhere, world.data / "envs", *of_conda)
         self._places = [world.place("home"), world.place("prefix")]
         self._before = self._sentinel()
 
