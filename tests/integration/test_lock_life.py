@@ -111,7 +111,7 @@ def test_a_package_that_both_indexes_have_is_refused_unless_claimed(envkit, proj
     done = envkit("create", project.spec, "--no-verify", "--json")
     assert done.code == 0, done.err
     packages = {item["name"]: item for item in envkit("info", NAME, "--json").json["packages"]}
-    assert packages["h"] == {"name": "h", "version": "1.0", "source": project.source.url}
+    assert packages["h"] == {"name": "h", "version": "1.0", "source": project.source.url, "installer": "pip"}
     assert packages["torch"]["version"] == "1.12.1+cu113"
     assert packages["numpy"]["source"] is None
     assert not project.default.asked_for("h")

@@ -834,7 +834,7 @@ def test_a_worker_that_dies_is_told(server, folder, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(ProgramError, match=r"py-rattler did not finish: .* signal 9"):
+    with pytest.raises(ProgramError, match=r"py-rattler was killed while it worked"):
         install(records, tmp_path / "prefix", settings_for(server))
     killer.join()
 

@@ -304,7 +304,7 @@ def test_what_a_replacement_does_not_bring_back_is_said(envkit, project, made):
 
 def test_the_way_to_make_a_removed_environment_again_is_typed_as_told(envkit, project):
     assert envkit("create", project.spec, "--no-verify", "--name", "mine").code == 0
-    assert "envkit create demo --name mine" in envkit("remove", "mine", "--yes").out
+    assert "envkit create FILE --name mine" in envkit("remove", "mine", "--yes").out
 
 
 def test_a_creation_that_was_cut_off_is_not_to_be_waited_for(envkit, project):
