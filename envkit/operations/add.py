@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs
-from envkit.errors import BusyError, EnvkitError, UsageError
+from envkit.errors import BusyError, EnvkitError, InstallerMixedError, UsageError
 from envkit.installers.editable import install_editable
 from envkit.installers.guard import update_guard
 from envkit.installers.indexes import read_pip_config
@@ -103,9 +103,9 @@ def add(
         recover(prefix, progress, timeout_s=lock_timeout_s, break_lock=break_lock)
         environment = usable_environment(str(prefix))
         lock = own_lock(environment)
-        if (lock.installer == "conda") is not is_conda:
+        if environment.installer != found.installer:
             raise BusyError(f"{environment.name} has been made anew meanwhile.", hint="Look at it and run again.")
-        check_one_installer(environment, lock)
+        _check_installer(environment, lock)
         _check_whole(environment, lock)
         pending = journal.begin(prefix, "add")  # while there is no plan, the environment is as good as before
         try:
@@ -120,6 +120,15 @@ def add(
                 put_back(pending, progress)
             raise
     return AddResult(environment, environment.envkit_dir / "lock.yaml", changes)
+
+
+def _check_installer(environment: Environment, lock: Lock) -> None:
+    if lock.installer != environment.installer:
+        again = f"Its record and its lock disagree: `envkit restore {word_for(environment)} --replace`."
+        raise InstallerMixedError(
+            environment.name, environment.installer, lock.installer, needed="its lock", hint=again
+        )
+    check_one_installer(environment, lock)
 
 
 def _check_whole(environment: Environment, lock: Lock) -> None:

@@ -641,7 +641,7 @@ def test_an_incomplete_environment_and_one_of_conda_are_refused(envkit, made_by_
     content = json.loads(record.read_text())
     record.write_text(json.dumps(content | {"installer": "conda"}))
     done = envkit("add", ENV, "tool")
-    assert (done.code, "refusing to use pip" in done.err) == (7, True)
+    assert (done.code, "refusing to use pip" in done.err) == (7, True), done.err
     (made_by_uv / ".envkit" / "lock.yaml").unlink()
     assert envkit("add", ENV, "tool").code == 6
     assert envkit("add", "nothing", "tool").code == 9

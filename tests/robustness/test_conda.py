@@ -80,6 +80,7 @@ def test_a_worker_that_is_killed_alone_is_told_and_nothing_is_lost(world, share,
     try:
         os.kill(worker, signal.SIGKILL)
     except ProcessLookupError:
+        process.communicate(timeout=120)
         pytest.skip("it was done before")
     _, err = process.communicate(timeout=120)
     if process.returncode == 0:

@@ -11,9 +11,11 @@ import importlib
 import json
 import os
 import sys
+import threading
 import traceback
 from typing import Any
 
+_LEAVING = threading.Lock()
 _CALLS = {"solve": "worker_solve", "install": "worker_install", "find": "worker_find"}
 
 
@@ -30,6 +32,7 @@ def main() -> None:
 
 def leave(answer: dict[str, Any]) -> None:
     """Hand over the answer and end at once, whatever threads are still at work."""
+    _LEAVING.acquire()  # for good: another thread may find something as well
     out = json.dumps(answer).encode()
     with os.fdopen(1, "wb", closefd=False) as stream:
         stream.write(out)

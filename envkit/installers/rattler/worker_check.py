@@ -23,6 +23,14 @@ _SITE = "site-packages"
 _MOST_LINKS = 40
 
 
+def problem_of_record(entry: Mapping[str, Any]) -> str | None:
+    """Why a package is not to be installed, by its record alone; None when nothing speaks against it."""
+    site = entry.get("python_site_packages_path")
+    if site is not None and not _is_inside(site):
+        return f"its record puts packages of Python outside of the environment: {site}"
+    return None
+
+
 class Check:
     """Knows the links and folders of all packages that were looked at: one may lay the trap for another.
 
@@ -46,9 +54,6 @@ class Check:
             entry: its record.
             folder: where it lies unpacked.
         """
-        site = entry.get("python_site_packages_path")
-        if site is not None and not _is_inside(site):
-            return f"its record puts packages of Python outside of the environment: {site}"
         try:
             stated = json.loads((folder / "info" / "index.json").read_text(encoding="utf-8"))
             other = [key for key in ("name", "version", "build") if stated[key] != entry[key]]

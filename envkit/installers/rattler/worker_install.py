@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ from rattler.exceptions import InstallerError, InvalidMatchSpecError, IoError, L
 from rattler.package_cache import PackageCache, ValidationMode
 from rattler.package_streaming import download_to_writer
 
-from envkit.installers.rattler.worker_check import Check
+from envkit.installers.rattler.worker_check import Check, problem_of_record
 from envkit.installers.rattler.worker_net import (
     KnownFailureError,
     Watch,
@@ -57,6 +58,7 @@ async def _install(
         missing = [entry["file"] for entry in entries if entry["url"].startswith(_NOWHERE) and not entry["cached"]]
         if missing:
             raise KnownFailureError("offline", files=missing)
+    _refuse_records(entries)
     _sweep(cache)
     tagged = (prefix / "CACHEDIR.TAG").exists()
     kept = _kept(prefix, {entry["name"] for entry in entries}) if request["add"] else []
@@ -99,25 +101,41 @@ def _sweep(cache: Path) -> None:
             continue
 
 
+def _refuse_records(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Before anything is linked: the record of Python decides where the others go."""
+    for entry in entries:
+        _refuse(entry, problem_of_record(entry))
+
+
+def _refuse(entry: Mapping[str, Any], problem: str | None) -> None:
+    if problem is not None:
+        raise KnownFailureError("refused", file=entry["file"], channel=entry["channel"], said=problem)
+
+
 def _inspector(
     entries: Sequence[Mapping[str, Any]], request: Mapping[str, Any], leave: Callable[[dict[str, Any]], None]
 ) -> Callable[[str], None]:
     """What ends the process when a package comes that is not to be installed; its name is given before it is linked."""
     named, cache = {entry["name"]: entry for entry in entries}, Path(request["cache"]) / "pkgs"
     check = Check(_site_of(named.get("python"), Path(request["prefix"])))
-
     told: set[str] = set()
+    one_by_one = threading.Lock()  # py-rattler unpacks several at once
 
-    def inspect(name: str) -> None:
+    def look_at(name: str) -> None:
         entry = named.get(name)
         if entry is None:  # one that is there already
             return
-        problem = check.problem_of(entry, cache / f"{name}-{entry['version']}-{entry['build']}")
-        if problem is not None:
-            leave({"error": {"kind": "refused", "file": entry["file"], "channel": entry["channel"], "said": problem}})
+        try:
+            _refuse(entry, check.problem_of(entry, cache / f"{name}-{entry['version']}-{entry['build']}"))
+        except KnownFailureError as failure:
+            leave({"error": failure.facts})
         if request["coming"] is not None and not check.tops <= told:
             told.update(check.tops)
             Path(request["coming"]).write_text("".join(f"{top}\n" for top in sorted(told)), encoding="utf-8")
+
+    def inspect(name: str) -> None:
+        with one_by_one:
+            look_at(name)
 
     return inspect
 
