@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from abc import ABC, abstractmethod
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ class Server(ThreadingHTTPServer):
         """A client that goes away is no news."""
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """Keeps connections open and says nothing on stderr; ``answer`` is its own for each kind of server."""
 
     protocol_version = "HTTP/1.1"
@@ -34,9 +35,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.answer(body=True)
 
+    @abstractmethod
     def answer(self, *, body: bool) -> None:
         """Answer a request, a HEAD without the body."""
-        raise NotImplementedError
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in http.server
         """The subject has a list of all requests."""
