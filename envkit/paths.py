@@ -31,6 +31,11 @@ def locks_dir() -> Path:
     return data_home() / "locks"
 
 
+def toolkits_dir() -> Path:
+    """The folder of the CUDA toolkits that envkit has installed, and of the list of those that were added."""
+    return data_home() / "toolkits"
+
+
 def cache_dir() -> Path:
     """What can be made again: the hashes of files already seen, the wheelhouse of local files."""
     return data_home() / "cache"

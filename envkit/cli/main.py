@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from envkit import __version__
+from envkit.cli.lazy_group import LazyGroup
 
 if TYPE_CHECKING:
     from envkit.errors import EnvkitError
@@ -25,11 +25,14 @@ COMMANDS = {
     "remove": "Remove an environment; its snapshots stay.",
     "run": "Run a command in an environment.",
     "shell": "Start a shell in an environment.",
+    "env": "Print the variables of an active environment, for IDEs and scripts.",
+    "kernel": "Make a Jupyter kernel that runs in an environment.",
     "verify": "Prove that an environment computes, layer by layer.",
     "doctor": "Say what is wrong with an environment, or with all, and what to do.",
     "snapshot": "Take, list, show and export snapshots.",
     "export": "Write what an environment is locked to for another tool.",
     "hooks": "Show, write again and remove the hooks that switch the CUDA toolkit.",
+    "cuda": "Find, add, install, check and switch CUDA toolkits.",
     "specs": "Show the specs that ship with envkit.",
     "completion": "Print the completion script of a shell.",
 }
@@ -43,37 +46,12 @@ _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 """What stops envkit: it cleans up and ends with 130."""
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"envkit.cli.{cmd_name}_command")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            import difflib  # noqa: PLC0415 - only for a mistyped command
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            if not near:
-                raise
-            message = f"{error.message.removesuffix('.')}. Did you mean {near[0]!r}?"
-            raise click.UsageError(message, ctx=ctx) from error
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    commands=COMMANDS,
+    module="envkit.cli.{}_command",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="envkit", message="%(prog)s %(version)s")
 def cli() -> None:
     """Create, activate, verify, record and restore CUDA + PyTorch environments.

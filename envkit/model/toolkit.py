@@ -10,6 +10,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Cudnn:
+    """cuDNN in a toolkit's folder.
+
+    Attributes:
+        version: as its header says, "8.2.1"; None where no header tells.
+        missing: what of ``bin`` (Windows only), ``include`` and ``lib`` has no part of it; empty: complete.
+    """
+
+    version: str | None
+    missing: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The facts that ``--json`` shows."""
+        return {"version": self.version, "is_complete": not self.missing, "missing": list(self.missing)}
+
+
+@dataclass(frozen=True, slots=True)
 class Toolkit:
     """A CUDA toolkit: compiler, headers, libraries. Not the driver, and not the CUDA runtime inside a torch wheel.
 
@@ -19,6 +36,8 @@ class Toolkit:
         path: the folder, normalised but not resolved: ``/usr/local/cuda-11.3`` even where that is a link.
         found_via: what led to it: ``CUDA_HOME``, ``/usr/local``, ``--toolkit``.
         has_nvcc: whether it can compile; a folder of the runtime libraries alone cannot.
+        has_headers: whether ``cuda.h`` or ``cuda_runtime.h`` is there.
+        cudnn: cuDNN in it, or None.
     """
 
     version: str | None
@@ -26,6 +45,8 @@ class Toolkit:
     path: Path
     found_via: str
     has_nvcc: bool
+    has_headers: bool = True
+    cudnn: Cudnn | None = None
 
     def to_json(self) -> dict[str, str | None]:
         """The facts that a record keeps and that ``--json`` shows."""

@@ -17,7 +17,7 @@ LAYERS = (
     {"cli", "plugins", "__main__"},
     {"operations"},
     {"compat", "backends", "installers", "probes", "activation"},
-    {"model", "process", "fs", "owner", "resources", "paths", "scratch"},
+    {"model", "process", "fs", "owner", "resources", "paths", "scratch", "settings"},
     {"errors"},
 )
 """From top to bottom: a module may import its own layer and those below it."""
