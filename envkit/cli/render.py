@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from envkit.errors import EnvkitError
 
 SCHEMA = 1
-_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"install", "remove", "show", "clean-all"}}
+_SUBCOMMANDS = {
+    "snapshot": {"take", "list", "show", "export"},
+    "hooks": {"install", "remove", "show", "clean-all"},
+    "cuda": {"list", "add", "use", "check", "plan", "install", "remove", "cudnn"},
+}
 _EMPTY: dict[str, dict[str, Any]] = {
     "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
     "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
@@ -40,6 +44,8 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "hooks show": {"environment": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
     "specs": {"specs": []},
+    "cuda list": {"toolkits": [], "notes": []},
+    "cuda add": {"toolkit": None, "added": False},
 }
 """The fields of each command when it failed before they were known."""
 
