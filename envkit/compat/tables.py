@@ -151,3 +151,8 @@ def plain_wheel_build(torch: str, platform: str) -> str | None:
 def toolkit_rows() -> tuple[dict[str, Any], ...]:
     """The toolkits of ``cuda_toolkits.yaml`` as they are written there, oldest first; not to be changed."""
     return tuple(_table("cuda_toolkits")["toolkits"])
+
+
+def installers_table() -> dict[str, Any]:
+    """``toolkit_installers.yaml`` as it is written; not to be changed."""
+    return _table("toolkit_installers")
