@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from envkit import process
 from envkit.errors import ProgramError
+from envkit.probes.nvcc import LEFT_OUT
 from envkit.probes.toolkit_files import NVCC, has_headers, is_system, read_text
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ def _asked(nvcc: Path) -> Path | str:
 
     That is the line ``TOP=`` of a dry run, which compiles nothing.
     """
+    env = dict.fromkeys(LEFT_OUT)
     try:
-        done = process.run([nvcc, "--dryrun", "-x", "cu", os.devnull], timeout_s=_TIMEOUT_S, check=False)
+        done = process.run([nvcc, "--dryrun", "-x", "cu", os.devnull], timeout_s=_TIMEOUT_S, env=env, check=False)
     except ProgramError as error:
         return error.message.rstrip(".")
     match = re.search(r"^#\$ TOP=(.+?)\s*$", done.stderr, re.MULTILINE)

@@ -6,14 +6,14 @@ import glob
 import os
 from pathlib import Path
 
+from envkit.model.toolkit_record import RECORD
+
 NVCC = "nvcc.exe" if os.name == "nt" else "nvcc"
 DEBIAN = "nvidia-cuda-toolkit"
 """Debian's and Ubuntu's package of that name has nvcc in ``/usr/lib/nvidia-cuda-toolkit/bin`` and its headers in
 ``/usr/include``. Its ``/usr/bin/nvcc`` is a script that starts the former, and its ``/usr/lib/cuda`` holds no nvcc.
 https://github.com/tmcdonell/cuda/issues/54
 """
-OWN_RECORD = Path(".envkit", "toolkit.yaml")
-"""In a toolkit that envkit has installed; one without it was not finished."""
 SYSTEM_BINS = frozenset(map(os.path.realpath, ("/bin", "/usr/bin", "/usr/local/bin")))
 _MAXIMUM_BYTES = 4 << 20
 """cuda.h has one million."""
@@ -61,8 +61,8 @@ def matches(folder: Path, *patterns: str) -> list[str]:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether envkit has installed it, to its end."""
-    return os.path.isfile(folder / OWN_RECORD)  # noqa: PTH113 - likewise
+    """Whether envkit has installed it, to its end: one without a record was not finished."""
+    return os.path.isfile(folder / RECORD)  # noqa: PTH113 - likewise
 
 
 def is_system(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from envkit import process
 from envkit.compat.tables import toolkit_update
 from envkit.errors import ProgramError
+from envkit.probes.nvcc import LEFT_OUT
 from envkit.probes.toolkit_files import has_nvcc, header_in, is_own, nvcc_of, read_text
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _from_nvcc(folder: Path) -> Told:
         return Told(None)
     nvcc = nvcc_of(folder)
     try:
-        done = process.run([nvcc, "--version"], timeout_s=NVCC_TIMEOUT_S, check=False)
+        done = process.run([nvcc, "--version"], timeout_s=NVCC_TIMEOUT_S, env=dict.fromkeys(LEFT_OUT), check=False)
     except ProgramError as error:
         return Told(None, (error.message,))
     found = parse_nvcc_version(done.stdout)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toolkits import add_cudnn, make_toolkit, saying, stub_nvcc
+from tests.support.toolkit_folders import add_cudnn, make_toolkit, saying, stub_nvcc
 
 REAL = next((path for path in sorted(Path("/usr/local").glob("cuda-*")) if (path / "bin" / "nvcc").is_file()), None)
 NO_PATH = {"PATH": "/usr/bin:/bin"}

@@ -1,56 +1,78 @@
-"""Folders that look like CUDA toolkits. Their nvcc is a stub: a script that prints what it is told to."""
+"""CUDA toolkits for tests: ones whose nvcc is a stub, and links to the real one of this machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import shutil
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-BANNER = """\
-nvcc: NVIDIA (R) Cuda compiler driver
-Copyright (c) 2005-2021 NVIDIA Corporation
-Built on Mon_May__3_19:15:13_PDT_2021
-Cuda compilation tools, release {release}, V{version}
-Build cuda_{release}.r{release}/compiler.29920130_0
+STUB = """#!/bin/sh
+# a stub of nvcc
+case " $* " in
+*" --version "*) {version} ;;
+*" -c "*) printf '%s\\n' "$*" >>"{log}"; {compile} ;;
+*) {link} ;;
+esac
 """
 
 
-def stub_nvcc(path: Path, text: str = "exit 3\n") -> Path:
-    """A program at ``path`` that runs ``text`` as a shell script."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}")
-    path.chmod(0o755)
-    return path
-
-
-def saying(release: str, version: str) -> str:
-    """The script of a stub that answers as nvcc does."""
-    return f"cat <<'END'\n{BANNER.format(release=release, version=version)}END\n"
-
-
-def make_toolkit(
-    folder: Path, version: str | None = "11.3.1", *, nvcc: str | None = "exit 3\n", headers: bool = True
+def stub_toolkit(
+    folder: Path,
+    release: str,
+    *,
+    says: str | None = None,
+    version: str | None = None,
+    compile: str = "touch check.o",  # noqa: A002 - the step's name
+    link: str = "false",
+    program: str | None = None,
 ) -> Path:
-    """A toolkit: ``version.json``, a stub nvcc unless that is None, and ``cuda.h``."""
+    """A folder that looks like a toolkit; its nvcc is a script of shell code for each step.
+
+    Args:
+        folder: made.
+        release: what its header says, "11.3".
+        says: the release that nvcc says, by default the same.
+        version, compile, link: shell code for each step.
+        program: instead of ``link``: shell code of the program that linking makes.
+    """
+    major, minor = map(int, release.split("."))
     (folder / "bin").mkdir(parents=True)
-    if nvcc is not None:
-        stub_nvcc(folder / "bin" / "nvcc", nvcc)
-    if headers:
-        (folder / "include").mkdir()
-        (folder / "include" / "cuda.h").write_text("/* a stub */\n")
-    if version is not None:
-        (folder / "version.json").write_text(f'{{"cuda": {{"name": "CUDA SDK", "version": "{version}"}}}}\n')
+    (folder / "include").mkdir()
+    (folder / "include" / "cuda.h").write_text(f"#define CUDA_VERSION {major * 1000 + minor * 10}\n")
+    if program is not None:
+        link = f"cat >check <<'END'\n#!/bin/sh\n{program}\nEND\nchmod +x check"
+    told = says or release
+    version = version or f"echo 'Cuda compilation tools, release {told}, V{told}.109'"
+    nvcc = folder / "bin" / "nvcc"
+    nvcc.write_text(STUB.format(version=version, compile=compile, link=link, log=folder / "compiled.txt"))
+    nvcc.chmod(0o755)
     return folder
 
 
-def add_cudnn(toolkit: Path, version: str = "8.2.1", *, lib: bool = True) -> None:
-    """cuDNN's headers, and its library, in a toolkit on Linux."""
-    major, minor, patch = version.split(".")
-    (toolkit / "include" / "cudnn.h").write_text('#include "cudnn_version.h"\n')
-    (toolkit / "include" / "cudnn_version.h").write_text(
-        f"#define CUDNN_MAJOR {major}\n#define CUDNN_MINOR {minor}\n#define CUDNN_PATCHLEVEL {patch}\n"
-    )
-    if lib:
-        (toolkit / "lib64").mkdir(exist_ok=True)
-        (toolkit / "lib64" / f"libcudnn.so.{major}").write_bytes(b"")
+def real_toolkit() -> Path | None:
+    """The newest toolkit in ``/usr/local`` that has nvcc, or None."""
+    found = [path for path in Path("/usr/local").glob("cuda-*") if (path / "bin" / "nvcc").is_file()]
+    return max(found, key=lambda path: [int(part) for part in path.name[5:].split(".") if part.isdigit()], default=None)
+
+
+def linked_toolkit(folder: Path, real: Path, *, without: str = "") -> Path:
+    """The real toolkit once more, by links; nvcc is a copy, since it looks for all else beside itself.
+
+    Args:
+        folder: made.
+        real: the toolkit.
+        without: a name pattern of files that are left out.
+    """
+    for top, _, names in os.walk(real):
+        here = Path(top).relative_to(real)
+        if here.parts[:1] == ("dist-info",):
+            continue
+        (folder / here).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if not (without and Path(name).match(without)):
+                (folder / here / name).symlink_to(real / here / name)
+        for link in (path for path in Path(top).iterdir() if path.is_symlink() and path.is_dir()):
+            (folder / here / link.name).symlink_to(os.readlink(link))
+    (folder / "bin" / "nvcc").unlink()
+    shutil.copy2(real / "bin" / "nvcc", folder / "bin" / "nvcc")
+    return folder

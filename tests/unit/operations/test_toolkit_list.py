@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from envkit.operations.toolkit_list import list_toolkits
-from tests.support.toolkits import make_toolkit
+from tests.support.toolkit_folders import make_toolkit
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from envkit.model.progress import Silent
 from envkit.operations import toolkits
 from envkit.operations.toolkits import add_toolkit, forget_toolkit, toolkit_for, toolkit_inside
 from envkit.probes.added_toolkits import added_file, read_added
-from tests.support.toolkits import make_toolkit
+from tests.support.toolkit_folders import make_toolkit
 
 
 class Notes(Silent):

@@ -4,7 +4,7 @@ import pytest
 
 from envkit.model.toolkit import Cudnn
 from envkit.probes.cudnn import find_cudnn
-from tests.support.toolkits import add_cudnn, make_toolkit
+from tests.support.toolkit_folders import add_cudnn, make_toolkit
 
 SEVEN = """\
 #define CUDNN_MAJOR 7

@@ -9,7 +9,7 @@ import pytest
 
 from envkit.probes import nvcc_on_path
 from envkit.probes.nvcc_on_path import nvccs_on_path
-from tests.support.toolkits import make_toolkit, stub_nvcc
+from tests.support.toolkit_folders import make_toolkit, stub_nvcc
 
 WRAPPER = Path("/usr/local/bin/nvcc")
 DRYRUN = "echo '#$ _SPACE_= ' >&2\necho '#$ TOP={}/bin/..' >&2\n"

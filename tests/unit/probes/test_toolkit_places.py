@@ -9,7 +9,7 @@ import pytest
 
 from envkit.errors import InvalidFileError
 from envkit.probes.toolkits import find_toolkits, search_toolkits
-from tests.support.toolkits import make_toolkit
+from tests.support.toolkit_folders import make_toolkit
 
 
 def found(environ=None, roots=(), prefixes=()):

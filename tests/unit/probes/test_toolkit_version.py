@@ -10,7 +10,7 @@ import yaml
 
 from envkit.probes import toolkit_version
 from envkit.probes.toolkit_version import parse_nvcc_version, read_version, release_of
-from tests.support.toolkits import make_toolkit, saying, stub_nvcc
+from tests.support.toolkit_folders import make_toolkit, saying, stub_nvcc
 
 DATA = Path(__file__).parents[2] / "data" / "nvcc"
 ENTRIES = yaml.safe_load((DATA / "index.yaml").read_text(encoding="utf-8"))["entries"]

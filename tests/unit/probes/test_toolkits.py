@@ -8,7 +8,7 @@ import pytest
 
 from envkit.model.toolkit import Toolkit
 from envkit.probes.toolkits import choose_toolkit, find_toolkits, look_at, search_toolkits, toolkit_at
-from tests.support.toolkits import add_cudnn, make_toolkit, saying
+from tests.support.toolkit_folders import add_cudnn, make_toolkit, saying
 
 NOBODY = 65534
 NVCC = """#!/bin/sh
