@@ -37,6 +37,8 @@ def render_lock(lock: Lock) -> str:
         head["channels"] = list(lock.channels)
     if lock.library_path:
         head["library_path"] = True
+    if not lock.host_compiler:
+        head["host_compiler"] = False
     lines = [f"{key}: {flow_text(value)}" for key, value in head.items()]
     lines.append("platforms:")
     for name in sorted(lock.platforms):
