@@ -36,6 +36,11 @@ def newest_wheel_toolkit(asked: str) -> str | None:
     return next((item for item in wheel_toolkits() if item.split(".")[: len(wanted)] == wanted), None)
 
 
+def left_out(version: str) -> str | None:
+    """Why a toolkit that has wheels is not made from them; None where it is, or has none."""
+    return next((str(row["why"]) for row in _table()["left_out"] if row["toolkit"] == version), None)
+
+
 def toolkit_wheels(version: str, platform: str, libraries: tuple[str, ...] = ()) -> tuple[LockedPackage, ...] | None:
     """The wheels of a toolkit, by name; None where there are none of it for the platform.
 
