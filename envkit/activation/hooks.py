@@ -13,7 +13,7 @@ from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
 from envkit.activation.slots import PREFIX_VARIABLES
-from envkit.model.toolkit import usual_folders
+from envkit.model.toolkit import usual_folders, windows_folders
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def _fill(template: bytes, shell: Shell, prefix: Path, slot: Slot, toolkit: Tool
         values={
             "TOOLKIT": (recorded,),
             "CANDIDATES": tuple(candidates),
+            "WINDOWS_CANDIDATES": tuple(dict.fromkeys((recorded, *windows_folders(toolkit.release)))),
             "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
             "LIBRARY_PATH": ("yes" if library_path else "",),
             "INSIDE": ("yes" if is_inside else "",),
