@@ -57,7 +57,7 @@ def quote_powershell(text: str) -> str:
 
 
 def quote_bat(text: str) -> str:
-    """Quote for batch files of cmd, where no expansion is delayed: in double quotes only the percent sign has a meaning.
+    """Quote for batch files of cmd without delayed expansion: in double quotes the percent sign alone has a meaning.
 
     A double quote cannot be expressed there, and no name on Windows has one. A bar stands for it, which no name has
     either: such a folder is not found then.

@@ -100,7 +100,9 @@ def _scripts(prefix: Path) -> list[tuple[Path, Shell]]:
         except OSError:
             continue
         # python -m venv calls PowerShell's Activate.ps1
-        pairs = [(name, shell) for shell in SHELLS for name in names if name in {shell.script, shell.script.capitalize()}]
+        pairs = [
+            (name, shell) for shell in SHELLS for name in names if name in {shell.script, shell.script.capitalize()}
+        ]
         found += [(folder / name, shell) for name, shell in pairs if (folder / name).is_file()]
     return found
 

@@ -77,6 +77,16 @@
     $env:_ENVKIT_@SLOT@_LIB = $null
     $env:_ENVKIT_@SLOT@_LIB_OWN = $null
     $env:_ENVKIT_@SLOT@_LIB_UNSET = $null
+    # CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of
+    # the other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+    if ($env:_ENVKIT_@SLOT@_CC -and $env:CC -ceq $env:_ENVKIT_@SLOT@_CC) { $env:CC = $env:_ENVKIT_@OTHER@_CC }
+    if ($env:_ENVKIT_@SLOT@_CXX -and $env:CXX -ceq $env:_ENVKIT_@SLOT@_CXX) { $env:CXX = $env:_ENVKIT_@OTHER@_CXX }
+    if ($env:_ENVKIT_@SLOT@_CUDAHOSTCXX -and $env:CUDAHOSTCXX -ceq $env:_ENVKIT_@SLOT@_CUDAHOSTCXX) {
+        $env:CUDAHOSTCXX = $env:_ENVKIT_@OTHER@_CUDAHOSTCXX
+    }
+    $env:_ENVKIT_@SLOT@_CC = $null
+    $env:_ENVKIT_@SLOT@_CXX = $null
+    $env:_ENVKIT_@SLOT@_CUDAHOSTCXX = $null
     # End of undo.
     $env:_ENVKIT_@SLOT@_BIN = $null
     $env:_ENVKIT_@SLOT@_OWN = $null
@@ -159,6 +169,23 @@
             $env:_ENVKIT_@SLOT@_LIB_OWN = 'x' * @(& $find $before @($library)).Count
             $env:_ENVKIT_@SLOT@_LIB = $library
             $env:LD_LIBRARY_PATH = (@($library) + $before) -join $separator
+        }
+
+        # The newest gcc that this toolkit takes, where the system's own is newer; each variable that the user has not
+        # set. One that only the other slot has set counts as unset.
+        if (@HOST_CC@ -ne '' -and [IO.File]::Exists(@HOST_CC_FILE@) -and [IO.File]::Exists(@HOST_CXX_FILE@)) {
+            if ($null -eq $env:CC -or $env:CC -ceq $env:_ENVKIT_@OTHER@_CC) {
+                $env:_ENVKIT_@SLOT@_CC = @HOST_CC@
+                $env:CC = @HOST_CC@
+            }
+            if ($null -eq $env:CXX -or $env:CXX -ceq $env:_ENVKIT_@OTHER@_CXX) {
+                $env:_ENVKIT_@SLOT@_CXX = @HOST_CXX@
+                $env:CXX = @HOST_CXX@
+            }
+            if ($null -eq $env:CUDAHOSTCXX -or $env:CUDAHOSTCXX -ceq $env:_ENVKIT_@OTHER@_CUDAHOSTCXX) {
+                $env:_ENVKIT_@SLOT@_CUDAHOSTCXX = @HOST_CXX@
+                $env:CUDAHOSTCXX = @HOST_CXX@
+            }
         }
 
         if (-not $inside -and $places.Count -eq 0) {

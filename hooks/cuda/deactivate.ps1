@@ -77,6 +77,16 @@
     $env:_ENVKIT_@SLOT@_LIB = $null
     $env:_ENVKIT_@SLOT@_LIB_OWN = $null
     $env:_ENVKIT_@SLOT@_LIB_UNSET = $null
+    # CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of
+    # the other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+    if ($env:_ENVKIT_@SLOT@_CC -and $env:CC -ceq $env:_ENVKIT_@SLOT@_CC) { $env:CC = $env:_ENVKIT_@OTHER@_CC }
+    if ($env:_ENVKIT_@SLOT@_CXX -and $env:CXX -ceq $env:_ENVKIT_@SLOT@_CXX) { $env:CXX = $env:_ENVKIT_@OTHER@_CXX }
+    if ($env:_ENVKIT_@SLOT@_CUDAHOSTCXX -and $env:CUDAHOSTCXX -ceq $env:_ENVKIT_@SLOT@_CUDAHOSTCXX) {
+        $env:CUDAHOSTCXX = $env:_ENVKIT_@OTHER@_CUDAHOSTCXX
+    }
+    $env:_ENVKIT_@SLOT@_CC = $null
+    $env:_ENVKIT_@SLOT@_CXX = $null
+    $env:_ENVKIT_@SLOT@_CUDAHOSTCXX = $null
     # End of undo.
 
     # Is a switch under way ("Deactivate")? conda then exports a PATH that it computed before this hook ran, so that our
