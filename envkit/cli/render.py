@@ -47,6 +47,8 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "cuda plan": {"release": None, "routes": []},
     "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
     "specs": {"specs": []},
+    "cuda list": {"toolkits": [], "notes": []},
+    "cuda add": {"toolkit": None, "added": False},
 }
 """The fields of each command when it failed before they were known."""
 

@@ -78,6 +78,11 @@ def build_label(cuda: str | None) -> str:
     return "cpu" if cuda is None else "cu" + "".join(cuda.split(".")[:2])
 
 
+def toolkit_row(release: str) -> dict[str, Any] | None:
+    """The row of a toolkit's release ("11.3") in ``cuda_toolkits.yaml``, or None."""
+    return next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == release), None)
+
+
 def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     """What a build for ``cuda`` needs of the driver, by the rules in ``cuda_toolkits.yaml``.
 
@@ -85,7 +90,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     released with where that is older (11.0) or the only rule there is (10.2 and before).
     """
     system = "windows" if platform == "win-64" else "linux"
-    row = next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == cuda), None)
+    row = toolkit_row(cuda)
     if row is None or platform not in _MACHINES:
         return None
     released: dict[str, str] = {
@@ -116,6 +121,19 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
         if update.get(f"driver_{system}") and version_key(update[f"driver_{system}"]) <= driver.parts
     ]
     return max(served, key=version_key, default=None)
+
+
+def toolkit_update(nvcc: str) -> str | None:
+    """The full version of the toolkit whose nvcc has that number: "11.3.1" of 11.3.109.
+
+    None where none or several have it (13.0.88 is in 13.0.1 and 13.0.2), or where the table is not sure.
+    """
+    rows = [row for toolkit in _table("cuda_toolkits")["toolkits"] for row in toolkit["updates"]]
+    found = [row for row in rows if row.get("nvcc") == f"V{nvcc}"]
+    if len(found) != 1 or found[0]["nvcc_status"] not in MAY_REFUSE:
+        return None
+    match = re.fullmatch(r"(\d+\.\d+\.\d+)( \S+)?", found[0]["update"], re.ASCII)
+    return match and match[1]
 
 
 def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:

@@ -63,7 +63,7 @@ def add_cleanup() -> CleanupResult:
     done: list[Path] = []
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
-        for prefix in _conda_prefixes():
+        for prefix in conda_prefixes():
             why = _why_not(prefix)
             if why is None:
                 try:
@@ -89,7 +89,7 @@ def remove_cleanup() -> CleanupResult:
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
         remembered = _remembered()
-        for prefix in _once([*remembered, *_conda_prefixes()]):
+        for prefix in _once([*remembered, *conda_prefixes()]):
             if _is_own(prefix):
                 continue
             try:
@@ -124,8 +124,12 @@ def stale_entry(environ: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def _conda_prefixes() -> list[Path]:
-    """The conda environments that this user's conda knows, whoever made them."""
+def conda_prefixes() -> list[Path]:
+    """The conda environments that this user's conda knows, whoever made them.
+
+    Raises:
+        InvalidFileError: a ``.condarc`` cannot be read.
+    """
     found = list(registered())
     for folder in conda_envs_dirs():
         with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@ from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
 from envkit.operations.editables import is_project
 from envkit.operations.environments import registered_prefixes, word_for
+from envkit.operations.host_compiler import choose_host_compiler
 from envkit.operations.own_files import guarded_by, lock_for, own_lock
 from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
@@ -213,15 +214,17 @@ def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding
 def of_hooks(environment: Environment) -> list[Finding]:
     """Whether the hooks are those that this envkit would write."""
     try:
-        library_path = own_lock(environment).library_path
-        prefix, toolkit = environment.prefix, environment.toolkit
-        states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
+        lock, prefix, toolkit = own_lock(environment), environment.prefix, environment.toolkit
+        host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
+        states = hook_states(
+            prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path, host_compiler=host
+        )
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
     found = []
     for state, why in (
         ("missing", "Activation does not switch the CUDA toolkit in these shells."),
-        ("stale", "Another version of envkit wrote them, or somebody changed them."),
+        ("stale", "Another version of envkit wrote them, they were changed, or the gcc here is another now."),
     ):
         files = tuple(str(item.file) for item in states if item.state == state)
         if files:

@@ -15,7 +15,9 @@ from envkit.model.finding import SEVERITIES, Finding
 from envkit.operations.cleanup import stale_entry
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
+from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
+from envkit.operations.toolkit_diagnosis import of_toolkit
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class DoctorResult:
         return {"facts": self.facts.to_json(), "findings": [item.to_json() for item in self.findings]}
 
 
-_LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_guard, of_user_site)
+_LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_host_compiler, of_guard, of_user_site)
 
 
 def doctor(env: str | None, progress: Progress) -> DoctorResult:
@@ -95,7 +97,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     """
     if env is None:
         environments = all_environments()
-        findings = [finding for item in environments for finding in of_state(item)]
+        findings = [finding for item in environments for look in (of_state, of_toolkit) for finding in look(item)]
         findings += leftovers_of_envkit() + stale_entry(os.environ)
         return _result(None, findings, len(environments))
     try:
@@ -104,7 +106,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
         if not is_path(env) or not is_conda_prefix(prefix_at(env)):
             raise
         return _of_unmanaged(prefix_at(env), progress)
-    findings = of_state(environment)
+    findings = [*of_state(environment), *of_toolkit(environment)]
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
         findings += [finding for look in _LOOKS for finding in look(environment)]
