@@ -35,9 +35,9 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "snapshot show": {"snapshot": None},
     "snapshot export": {"files": []},
     "export": {"format": None, "platform": None, "file": None, "text": None, "lost": []},
-    "hooks install": {"environment": None, "hooks": []},
-    "hooks remove": {"environment": None, "hooks": []},
-    "hooks show": {"environment": None, "hooks": []},
+    "hooks install": {"environment": None, "prefix": None, "hooks": []},
+    "hooks remove": {"environment": None, "prefix": None, "hooks": []},
+    "hooks show": {"environment": None, "prefix": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
     "specs": {"specs": []},
 }

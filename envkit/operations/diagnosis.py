@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import paths
-from envkit.activation import hook_states, slot_of
 from envkit.errors import UPDATE, EnvkitError, InvalidFileError
 from envkit.installers.guard import changed_guard_files
 from envkit.model.finding import Finding
@@ -208,28 +207,6 @@ def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding
             fix=("Delete these entries of site-packages.",),
             evidence=check.files.leftovers,
         )
-
-
-def of_hooks(environment: Environment) -> list[Finding]:
-    """Whether the hooks are those that this envkit would write."""
-    try:
-        library_path = own_lock(environment).library_path
-        prefix, toolkit = environment.prefix, environment.toolkit
-        states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
-    except (EnvkitError, OSError):  # the lock is told elsewhere
-        return []
-    found = []
-    for state, why in (
-        ("missing", "Activation does not switch the CUDA toolkit in these shells."),
-        ("stale", "Another version of envkit wrote them, or somebody changed them."),
-    ):
-        files = tuple(str(item.file) for item in states if item.state == state)
-        if files:
-            word = "install" if environment.toolkit is not None else "remove"
-            fix = (f"`envkit hooks {word} {word_for(environment)}`",)
-            message = f"Hooks of {environment.name} are {state}."
-            found.append(Finding(f"hooks-{state}", "warning", message, why=why, fix=fix, evidence=files))
-    return found
 
 
 def of_guard(environment: Environment) -> list[Finding]:

@@ -62,7 +62,8 @@ PACKAGE_TOP = {
     "process.py",
     "py.typed",
     "resources.py",
-    "scratch.py", "settings.py",
+    "scratch.py",
+    "settings.py",
 }
 DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 DATA_FOLDERS = {"hooks/cleanup", "hooks/cuda", "hooks/guard", "hooks/run", "hooks/venv", "lockfiles"}
