@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from envkit.errors import EnvkitError
 
 SCHEMA = 1
-_SUBCOMMANDS = {"snapshot": {"take", "list", "show", "export"}, "hooks": {"install", "remove", "show", "clean-all"}}
+_SUBCOMMANDS = {
+    "snapshot": {"take", "list", "show", "export"},
+    "hooks": {"install", "remove", "show", "clean-all"},
+    "cuda": {"list", "add", "use", "check", "plan", "install", "remove", "cudnn"},
+}
 _EMPTY: dict[str, dict[str, Any]] = {
     "create": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
     "restore": {"environment": None, "created": False, "verify": None, "snapshot": None, "seconds": None},
@@ -39,6 +43,9 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "hooks remove": {"environment": None, "prefix": None, "hooks": []},
     "hooks show": {"environment": None, "prefix": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
+    "cuda check": {"toolkit": None, "steps": []},
+    "cuda plan": {"release": None, "routes": []},
+    "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
     "specs": {"specs": []},
 }
 """The fields of each command when it failed before they were known."""

@@ -146,3 +146,8 @@ def plain_wheel_build(torch: str, platform: str) -> str | None:
     row = next((row for row in _table("pytorch_releases")["releases"] if row["torch"] == torch), None)
     plain = ((row or {}).get("pypi_plain_wheel") or {}).get(_MACHINES.get(platform, ""), {})
     return str(plain["build"]) if plain.get("build_status") == "confirmed" else None
+
+
+def toolkit_rows() -> tuple[dict[str, Any], ...]:
+    """The toolkits of ``cuda_toolkits.yaml`` as they are written there, oldest first; not to be changed."""
+    return tuple(_table("cuda_toolkits")["toolkits"])

@@ -153,6 +153,35 @@ def activation(folder: Path, python: str) -> None:
     said(f"{', '.join(shells)}: {told}")
 
 
+def cuda_check(_folder: Path, _python: str) -> None:
+    """Each toolkit with nvcc: its program sees the GPU, and the kernel's result is right."""
+    found = [toolkit for toolkit in find_toolkits() if toolkit.has_nvcc]
+    if not found:
+        skip("no CUDA toolkit with nvcc on this machine")
+    try:
+        from envkit.model.progress import Silent  # noqa: PLC0415 - needs more than the standard library
+        from envkit.operations.toolkit_check import check_toolkit  # noqa: PLC0415
+    except ImportError as error:
+        skip(f"envkit's tables cannot be read with this Python: {error}")
+    told = []
+    for toolkit in found:
+        report = check_toolkit(toolkit, Silent())
+        for step in report.steps:
+            note(step)
+        if not report.compiles and "g++" in str(report.failure and report.failure.reason):
+            told.append(f"{toolkit.version}: no host compiler for it")
+            continue
+        assert report.compiles, f"{toolkit.path} does not compile"
+        assert report.failure is None, report.failure
+        device = report.facts("device")["devices"][0]
+        kernel = report.facts("kernel")
+        assert (
+            device["compute_capability"] == str(query_gpus().gpus[0].compute_capability) or len(query_gpus().gpus) > 1
+        )
+        told.append(f"{toolkit.version}: {device['name']}, {kernel.get('compared', 'no code for it, not')} compared")
+    said("; ".join(told))
+
+
 def compile_flags(nvcc: Path) -> str:
     """nvcc's flags for this GPU; empty where it cannot compile for it."""
     capability = str(query_gpus().gpus[0].compute_capability).replace(".", "")
@@ -164,4 +193,6 @@ def compile_flags(nvcc: Path) -> str:
 
 if __name__ == "__main__":
     part, work, program = sys.argv[1:]
-    {item.__name__: item for item in (nvidia_smi, verify, hidden, toolkits, activation)}[part](Path(work), program)
+    {item.__name__: item for item in (nvidia_smi, verify, hidden, toolkits, activation, cuda_check)}[part](
+        Path(work), program
+    )

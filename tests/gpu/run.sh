@@ -60,7 +60,8 @@ if [ -z "$python" ]; then
 fi
 PYTHONPATH=$root
 PYTHONDONTWRITEBYTECODE=1
-export PYTHONPATH PYTHONDONTWRITEBYTECODE
+ENVKIT_HOME=${ENVKIT_HOME:-$work/envkit}
+export PYTHONPATH PYTHONDONTWRITEBYTECODE ENVKIT_HOME
 tell note "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tr '\n' ';')"
 tell note "$("$python" -c 'import sys, torch; print("Python", sys.version.split()[0], "torch", torch.__version__, "at", sys.executable)')"
 
@@ -70,7 +71,7 @@ check "the check script sees a hidden GPU" \
     expect_status 10 env CUDA_VISIBLE_DEVICES= "$python" "$probe" --expect '{}'
 check "the check script, under another build's CUDA" \
     expect_status 6 "$python" "$probe" --expect '{"build_cuda": "1.0", "packages": {}}'
-for part in nvidia_smi verify hidden toolkits activation; do
+for part in nvidia_smi verify hidden toolkits activation cuda_check; do
     check "$part" "$python" "$here/probes.py" "$part" "$work" "$python"
 done
 [ "$failed" = 0 ] && tell pass "all checks"

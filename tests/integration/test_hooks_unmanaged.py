@@ -21,7 +21,7 @@ from envkit.operations.hooks import reinstall_hooks, show_hooks, uninstall_hooks
 from tests.integration.conftest import start
 from tests.support.kills import DIE_AT
 from tests.support.mounts import small_disk
-from tests.support.toolkits import make_toolkit
+from tests.support.toolkits import stub_toolkit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,7 +143,7 @@ def cuda_home(prefix: Path, shell: str = "bash") -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_virtual_environment_there_and_back(envkit, tmp_path, kind):
-    toolkit = make_toolkit(tmp_path / "kits" / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "kits" / "cuda-11.3", "11.3")
     prefix = tmp_path / "a venv"
     subprocess.run([sys.executable, *KINDS[kind], prefix], check=True, capture_output=True)
     before = everything(prefix)
@@ -156,7 +156,7 @@ def test_a_virtual_environment_there_and_back(envkit, tmp_path, kind):
     assert str(prefix / "bin" / "activate") in {item["file"] for item in done.json["hooks"]}
     for shell in filter(shutil.which, SHELLS):
         assert cuda_home(prefix, shell) == str(toolkit), shell
-    assert f"CUDA 11.3.1 in {toolkit}" in envkit("hooks", "show", prefix).out
+    assert f"CUDA 11.3 in {toolkit}" in envkit("hooks", "show", prefix).out
     gone = envkit("hooks", "remove", prefix)
     assert (gone.code, gone.out) == (0, f"{prefix} switches no toolkit.\n")
     assert everything(prefix) == before
@@ -165,7 +165,7 @@ def test_a_virtual_environment_there_and_back(envkit, tmp_path, kind):
 def test_the_same_again_changes_nothing(hooks, venv, tmp_path):
     prefix = venv()
     before = everything(prefix)
-    done = hooks("install", prefix, make_toolkit(tmp_path / "cuda-11.3", "11.3.1"))
+    done = hooks("install", prefix, stub_toolkit(tmp_path / "cuda-11.3", "11.3"))
     once = everything(prefix)
     assert hooks("install", prefix).code == 0  # the one that it has
     assert everything(prefix) == once
@@ -177,7 +177,7 @@ def test_the_same_again_changes_nothing(hooks, venv, tmp_path):
 
 
 def test_what_was_there_stays_as_it_was(hooks, venv, tmp_path):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     script, fish = prefix / "bin" / "activate", prefix / "bin" / "activate.fish"
     script.write_bytes(script.read_bytes().rstrip(b"\n"))
@@ -209,7 +209,7 @@ def test_what_was_there_stays_as_it_was(hooks, venv, tmp_path):
 
 @pytest.mark.parametrize("there", [None, "etc/conda/activate.d", "etc/conda/activate.d/nvcc.sh"])
 def test_a_conda_environment_by_its_name_there_and_back(hooks, conda_env, tmp_path, there):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = conda_env("work")
     if there is not None:
         (prefix / "etc" / "conda" / "activate.d").mkdir(parents=True)
@@ -229,7 +229,7 @@ def test_a_conda_environment_by_its_name_there_and_back(hooks, conda_env, tmp_pa
 
 
 def test_the_hook_of_clean_all_comes_back(hooks, conda_env, tmp_path):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = conda_env("work")
     assert add_cleanup().prefixes == (prefix,)
     cleaned = everything(prefix)
@@ -246,7 +246,7 @@ def test_the_hook_of_clean_all_comes_back(hooks, conda_env, tmp_path):
 
 def test_words_that_mean_a_prefix(hooks, venv, conda_env, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     hidden, plain = venv(), venv(name="plain")
     (tmp_path / "link").symlink_to(plain)
     for word, prefix in ((".venv", hidden), ("plain", plain), ("link", plain), ("./link", plain)):
@@ -270,7 +270,7 @@ def test_what_is_no_environment(hooks, conda_home, tmp_path, word, monkeypatch):
 
 
 def test_another_toolkit_and_none(hooks, venv, tmp_path):
-    one, two = (make_toolkit(tmp_path / f"cuda-{v}", f"{v}.0") for v in ("11.3", "11.8"))
+    one, two = (stub_toolkit(tmp_path / f"cuda-{v}", v) for v in ("11.3", "11.8"))
     prefix = venv()
     before = everything(prefix)
     hooks("install", prefix, one)
@@ -302,7 +302,7 @@ def torch_in(prefix: Path, *dist_infos: str, cuda: str | None = None) -> None:
     ids=["local version", "version.py", "runtime alone"],
 )
 def test_the_toolkit_of_the_build_of_its_torch(hooks, venv, tmp_path, monkeypatch, dist_infos, cuda):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     torch_in(prefix, *dist_infos, cuda=cuda)
     missing = hooks("install", prefix)
@@ -316,7 +316,7 @@ def test_the_toolkit_of_the_build_of_its_torch(hooks, venv, tmp_path, monkeypatc
 
 
 def test_the_toolkit_of_the_build_of_conda_s_torch(hooks, conda_env, tmp_path, monkeypatch):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = conda_env("work")
     record = {"name": "pytorch", "version": "1.12.1", "build": "py3.9_cuda11.3_cudnn8.3.2_0", "depends": [], "fn": "x"}
     (prefix / "conda-meta" / "pytorch-1.12.1-py3.9_cuda11.3_cudnn8.3.2_0.json").write_text(json.dumps(record))
@@ -349,7 +349,7 @@ def test_where_no_build_tells(hooks, venv, dist_infos, cuda, why):
 
 def test_scripts_that_were_written_anew(hooks, venv, originals, tmp_path):
     """As `python -m venv` and virtualenv do over an environment that is there."""
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     fresh = {path.name: path.read_bytes() for path in prefix.glob("bin/activate*")}
     before = everything(prefix)
@@ -367,7 +367,7 @@ def test_scripts_that_were_written_anew(hooks, venv, originals, tmp_path):
 
 
 def test_a_moved_environment(hooks, venv, tmp_path):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv("uv")
     before = everything(prefix)
     hooks("install", prefix, toolkit)
@@ -379,7 +379,7 @@ def test_a_moved_environment(hooks, venv, tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1, "folders": ["../.."], "toolkit": {"path": "/x"}}'])
 def test_a_damaged_record(hooks, venv, tmp_path, text):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     before = everything(prefix)
     hooks("install", prefix, toolkit)
@@ -398,7 +398,7 @@ def test_a_damaged_record(hooks, venv, tmp_path, text):
 
 def test_a_record_of_a_newer_envkit(hooks, venv, tmp_path):
     prefix = venv()
-    hooks("install", prefix, make_toolkit(tmp_path / "cuda-11.3", "11.3.1"))
+    hooks("install", prefix, stub_toolkit(tmp_path / "cuda-11.3", "11.3"))
     record = prefix / ".envkit" / "hooks.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": 2}))
     once = everything(prefix)
@@ -412,7 +412,7 @@ def test_a_frozen_one_is_left_alone(hooks, conda_env, tmp_path):
     prefix = conda_env("work")
     (prefix / "conda-meta" / "frozen").write_text("{}")
     before = everything(prefix)
-    done = hooks("install", "work", make_toolkit(tmp_path / "cuda-11.3", "11.3.1"))
+    done = hooks("install", "work", stub_toolkit(tmp_path / "cuda-11.3", "11.3"))
     assert (done.code, done.json["error"]["type"]) == (7, "InstallerRule")
     assert everything(prefix) == before
 
@@ -421,7 +421,7 @@ def test_conda_s_own_is_told(hooks, conda_env, tmp_path):
     base = conda_env("conda", folder=tmp_path)
     (base / "condabin").mkdir()
     before = everything(base)
-    done = hooks("install", base, make_toolkit(tmp_path / "cuda-11.3", "11.3.1"))
+    done = hooks("install", base, stub_toolkit(tmp_path / "cuda-11.3", "11.3"))
     assert done.code == 0
     assert "each new shell" in done.notes
     hooks("remove", base)
@@ -431,7 +431,7 @@ def test_conda_s_own_is_told(hooks, conda_env, tmp_path):
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to somebody else")
 @pytest.mark.parametrize("path", [".", "bin/activate"])
 def test_somebody_else_s_is_left_alone(hooks, venv, tmp_path, path):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     os.chown(prefix / path, 12345, -1)
     before = everything(prefix)
@@ -444,7 +444,7 @@ def test_somebody_else_s_is_left_alone(hooks, venv, tmp_path, path):
 
 @pytest.mark.parametrize("link", ["bin/activate", "etc"])
 def test_nothing_outside_is_changed(hooks, venv, tmp_path, link):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     outside = tmp_path / "outside"
     if (prefix / link).exists():
@@ -461,7 +461,7 @@ def test_nothing_outside_is_changed(hooks, venv, tmp_path, link):
 
 
 def test_a_failure_half_way_puts_everything_back(hooks, venv, tmp_path):
-    one, two = (make_toolkit(tmp_path / f"cuda-{v}", f"{v}.0") for v in ("11.3", "11.8"))
+    one, two = (stub_toolkit(tmp_path / f"cuda-{v}", v) for v in ("11.3", "11.8"))
     prefix = venv()
     csh = prefix / "bin" / "activate.csh"
     csh.write_text("setenv VIRTUAL_ENV /x\n")
@@ -500,7 +500,7 @@ def dying(envkit, number: int, root: Path, *words) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["install", "remove"])
 def test_what_a_kill_leaves_can_be_taken_out(envkit, hooks, venv, tmp_path, command):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     prefix = venv()
     (prefix / "etc" / "conda").mkdir(parents=True)
     before = everything(prefix)
@@ -521,7 +521,7 @@ def test_what_a_kill_leaves_can_be_taken_out(envkit, hooks, venv, tmp_path, comm
 
 
 def test_several_at_once(envkit, venv, tmp_path):
-    kits = [make_toolkit(tmp_path / f"cuda-{v}", f"{v}.0") for v in ("11.3", "11.8")]
+    kits = [stub_toolkit(tmp_path / f"cuda-{v}", v) for v in ("11.3", "11.8")]
     prefix = venv()
     before = everything(prefix)
     running = [start(envkit, "hooks", "install", prefix, "--toolkit", kit) for kit in kits]
@@ -535,7 +535,7 @@ def test_several_at_once(envkit, venv, tmp_path):
 
 
 def test_a_read_only_file_system(envkit, originals, tmp_path):
-    toolkit = make_toolkit(tmp_path / "cuda-11.3", "11.3.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
     folder = tmp_path / "disk"
     folder.mkdir()
     with small_disk(folder, "8m") as disk:
@@ -563,7 +563,7 @@ def test_a_read_only_file_system(envkit, originals, tmp_path):
 
 def test_doctor_tells_of_a_toolkit_that_has_gone(envkit, venv, hooks, tmp_path):
     """EK-C07, in an environment that envkit did not make."""
-    toolkit = make_toolkit(tmp_path / "cuda-98.7", "98.7.1")
+    toolkit = stub_toolkit(tmp_path / "cuda-98.7", "98.7")
     prefix = venv()
     hooks("install", prefix, toolkit)
     assert envkit("doctor", prefix).code == 0

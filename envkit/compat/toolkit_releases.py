@@ -1,0 +1,29 @@
+"""What the tables know of the CUDA toolkits that NVIDIA has released."""
+
+from __future__ import annotations
+
+import re
+
+from envkit.compat.tables import toolkit_rows, version_key
+
+
+def releases() -> tuple[str, ...]:
+    """All releases in the table, newest first: "13.5", ..., "9.2". There is no 12.7."""
+    return tuple(sorted((row["toolkit"] for row in toolkit_rows()), key=version_key, reverse=True))
+
+
+def architectures(release: str | None) -> tuple[int, ...]:
+    """The compute capabilities that a release's nvcc makes code for, ascending: 75 for 7.5; empty where not known."""
+    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    listed = (re.fullmatch(r"sm_(\d+)", name) for name in (row or {"sm": {"list": []}})["sm"]["list"])
+    return tuple(sorted(int(match[1]) for match in listed if match))
+
+
+def gcc_limit(release: str | None) -> int | None:
+    """The newest gcc that a release's headers accept; None where not known.
+
+    Newer ones end in ``#error -- unsupported GNU version!`` of the toolkit's ``crt/host_config.h``.
+    """
+    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    limit = (row or {"host_compilers": {}})["host_compilers"].get("gcc_max")
+    return int(limit) if limit is not None else None

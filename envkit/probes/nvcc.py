@@ -1,0 +1,101 @@
+"""A toolkit's own compiler, run as that toolkit would be used: its folder first, nothing of another one."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from envkit import process
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LEFT_OUT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""Flags that nvcc takes from the environment; conda-forge's cuda-nvcc sets them, for its own toolkit.
+
+https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#nvcc-environment-variables
+"""
+PROGRAM = "check.exe" if sys.platform == "win32" else "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Nvcc:
+    """The compiler of one toolkit, at work in one folder.
+
+    Attributes:
+        toolkit: the toolkit's folder.
+        folder: where it works; it gets ``check.cu`` and all that is made of it.
+        host: the host compiler, for ``-ccbin``; None: nvcc's own choice, gcc of PATH.
+        timeout_s: how long one run may take.
+    """
+
+    toolkit: Path
+    folder: Path
+    timeout_s: float
+    host: str | None = None
+
+    @property
+    def program(self) -> Path:
+        """The compiler itself."""
+        return self.toolkit / "bin" / ("nvcc.exe" if os.name == "nt" else "nvcc")
+
+    def said_version(self) -> tuple[str, str] | None:
+        """Release and full version that nvcc tells of itself, ("11.3", "11.3.109"); None: it tells none.
+
+        Raises:
+            ProgramError: it did not run.
+        """
+        done = self._run("--version", is_compiling=False)
+        match = re.search(r"\brelease (\d+\.\d+), V(\d+(?:\.\d+)+)", done.stdout)
+        return (match[1], match[2]) if match else None
+
+    def compile(self, generate: str | None) -> None:
+        """Make ``check.o`` of ``check.cu``.
+
+        Args:
+            generate: value of ``-gencode``; None: nvcc's own default.
+
+        Raises:
+            ProgramError: it failed, or took too long.
+        """
+        self._run(*(("-gencode", generate) if generate else ()), "-c", "check.cu", "-o", "check.o")
+
+    def link(self) -> None:
+        """Make the program of ``check.o``.
+
+        Raises:
+            ProgramError: it failed, or took too long.
+        """
+        self._run("check.o", "-o", PROGRAM)
+
+    def run_program(self, *words: str) -> process.CompletedProgram:
+        """Run the program that was linked.
+
+        Raises:
+            ProgramError: it did not start, or took too long.
+        """
+        return process.run(
+            [self.folder / PROGRAM, *words],
+            timeout_s=self.timeout_s,
+            env=self._environment(),
+            cwd=self.folder,
+            check=False,
+        )
+
+    def _run(self, *arguments: str, is_compiling: bool = True) -> process.CompletedProgram:
+        host = ("-ccbin", self.host) if self.host and is_compiling else ()
+        return process.run(
+            [self.program, *host, *arguments], timeout_s=self.timeout_s, env=self._environment(), cwd=self.folder
+        )
+
+    def _environment(self) -> Mapping[str, str | None]:
+        """Intermediate files go to the working folder; relative, since nvcc puts the name into commands of ``sh``."""
+        folder = str(self.toolkit)
+        path = os.pathsep.join(filter(None, (str(self.toolkit / "bin"), os.environ.get("PATH"))))
+        # the choice of NVCC_CCBIN comes by -ccbin, which older compilers know too
+        removed = dict.fromkeys((*LEFT_OUT, "NVCC_CCBIN"))
+        return {**removed, "CUDA_HOME": folder, "CUDA_PATH": folder, "PATH": path, "TMPDIR": "."}
