@@ -212,8 +212,8 @@ def _all_or_nothing(prefix: Path) -> Iterator[None]:
             if path not in before:  # first, so that a full disk has room for the rest
                 path.unlink()
         for folder in folders:
-            if folder in there:
-                folder.mkdir(exist_ok=True)
+            if folder in there and not os.path.lexists(folder):
+                folder.mkdir()
         for path, (data, mode) in before.items():
             if not path.exists() or path.read_bytes() != data:
                 fs.write_bytes(path, data, mode=mode)

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from virtualenv.activation.activator import Activator
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
     from virtualenv.create.creator import Creator
 
-    from envkit.errors import EnvkitError
     from envkit.model.toolkit import Toolkit
 
 NONE = "none"
@@ -60,52 +61,118 @@ class CudaActivator(Activator):
         def _write_and_finish() -> None:
             write()
             settings.write = write  # type: ignore[method-assign]  # once is enough
-            work.finish(creator.dest)
+            work(creator.dest)
 
         settings.write = _write_and_finish  # type: ignore[method-assign]
         return []
 
 
-class _Work:
-    """What is to be done with the finished environment.
-
-    Args:
-        toolkit: "none": hooks are taken out.
-        is_asked: whether the user has asked for it now, so that it must not fail in silence.
-    """
-
-    def __init__(self, toolkit: Toolkit | str, *, is_asked: bool) -> None:
-        self._toolkit = toolkit
-        self._is_asked = is_asked
-
-    def finish(self, prefix: Path) -> None:
-        """Do it."""
-        from envkit.errors import EnvkitError
-        from envkit.model.progress import Silent
-        from envkit.operations.hooks_unmanaged import put_hooks, remove_unmanaged
-
-        try:
-            if isinstance(self._toolkit, str):
-                remove_unmanaged(prefix, Silent())
-            else:
-                put_hooks(prefix, self._toolkit, Silent())
-        except (EnvkitError, OSError) as error:
-            text = _told(error) if isinstance(error, EnvkitError) else str(error)
-            if self._is_asked:
-                raise RuntimeError(f"{prefix} is made, but its activation switches no CUDA toolkit. {text}") from error
-            _warn(f"the activation of {prefix} switches no CUDA toolkit. {text}")
-
-
-def _work(asked: Toolkit | str | None, prefix: Path) -> _Work | None:
-    """What there is to do; None for a plain environment, which is left as virtualenv makes it."""
-    from envkit.model.hooks_record import HOOKS_RECORD
-
-    if _is_managed(prefix):
-        return None
-    has_hooks = os.path.lexists(prefix / HOOKS_RECORD)
+def _work(asked: Toolkit | str | None, prefix: Path) -> Callable[[Path], None] | None:
+    """What there is to do when all is written; None for a plain environment, which is left as virtualenv makes it."""
+    if _is_managed(prefix):  # virtualenv is run over it, or envkit runs virtualenv: then the option is "none"
+        return _attach if asked is None else None
+    has_hooks = os.path.lexists(prefix / ".envkit" / "hooks.json")
     if isinstance(asked, str):
-        return _Work(asked, is_asked=True) if has_hooks else None
+        return _take_out if has_hooks else None
     if asked is not None:
-        return _Work(asked, is_asked=True)
+        return partial(_put_in, asked)
     toolkit = _recorded(prefix) if has_hooks else _configured()
-    return None if toolkit is None else _Work(toolkit, is_asked=False)
+    return None if toolkit is None else partial(_put_in_if_possible, toolkit)
+
+
+def _put_in(toolkit: Toolkit, prefix: Path) -> None:
+    from envkit.errors import EnvkitError
+    from envkit.model.progress import Silent
+    from envkit.operations.hooks_unmanaged import put_hooks
+
+    try:
+        put_hooks(prefix, toolkit, Silent())
+    except (EnvkitError, OSError) as error:
+        raise RuntimeError(f"The activation of {prefix} switches no CUDA toolkit. {_told(error)}") from error
+
+
+def _put_in_if_possible(toolkit: Toolkit, prefix: Path) -> None:
+    try:
+        _put_in(toolkit, prefix)
+    except RuntimeError as error:
+        _warn(str(error))
+
+
+def _take_out(prefix: Path) -> None:
+    from envkit.errors import EnvkitError
+    from envkit.model.progress import Silent
+    from envkit.operations.hooks_unmanaged import remove_unmanaged
+
+    try:
+        remove_unmanaged(prefix, Silent())
+    except (EnvkitError, OSError) as error:
+        raise RuntimeError(_told(error)) from error
+
+
+def _attach(prefix: Path) -> None:
+    """The scripts of one of envkit's environments are new."""
+    from envkit.activation import attach_hooks
+    from envkit.errors import EnvkitError
+
+    try:
+        attach_hooks(prefix)
+    except (EnvkitError, OSError) as error:
+        _warn(f"The activation of {prefix} runs no hooks any more. {_told(error)}")
+
+
+def _recorded(prefix: Path) -> Toolkit | None:
+    """What the hooks of an environment switch to over which virtualenv is run again; its scripts are new."""
+    from envkit.errors import EnvkitError
+    from envkit.operations.hooks_unmanaged import recorded_hooks
+
+    try:
+        record = recorded_hooks(prefix)
+    except EnvkitError as error:
+        _warn(_told(error))
+        return None
+    return None if record is None else record.toolkit
+
+
+def _configured() -> Toolkit | None:
+    """The toolkit that ``config.yaml`` names; what is wrong with it is told and stops nothing."""
+    from envkit import settings
+
+    if not settings.are_there():
+        return None
+    from envkit.errors import EnvkitError
+    from envkit.operations.toolkits import toolkit_for
+
+    try:
+        release = settings.read_settings().virtualenv_cuda
+        return None if release is None else toolkit_for(None, release)
+    except EnvkitError as error:
+        _warn(f"The setting virtualenv_cuda does not count. {_told(error)}")
+        return None
+
+
+def _toolkit(text: str) -> Toolkit | str:
+    """What ``--cuda`` names; "none" stays that."""
+    from argparse import ArgumentTypeError
+
+    from envkit.errors import EnvkitError
+    from envkit.operations.toolkits import toolkit_for
+
+    try:
+        return toolkit_for(None, text) or NONE
+    except EnvkitError as error:
+        raise ArgumentTypeError(_told(error).replace("--toolkit", "--cuda")) from error
+
+
+def _is_managed(prefix: Path | str) -> bool:
+    """Whether envkit has made the environment: it is no business of virtualenv's, which may be its engine."""
+    return os.path.lexists(os.path.join(prefix, ".envkit", "environment.json"))  # noqa: PTH118 - text, of virtualenv's
+
+
+def _told(error: Exception) -> str:
+    """An error in one line, the hint of one of envkit's too."""
+    texts = [str(error), getattr(error, "why", None), getattr(error, "hint", None)]
+    return " ".join(text for text in texts if text)
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"envkit: {text}\n")

@@ -257,7 +257,9 @@ def test_the_page_lists_every_finding():
     code = "".join(path.read_text() for path in (root / "envkit" / "operations").glob("d*.py"))
     code += (root / "envkit" / "operations" / "hooks_diagnosis.py").read_text()
     page = (root / "docs" / "doctor.md").read_text()
-    ids = set(re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkit|guard|old)-[a-z-]+)"', code))
+    ids = set(
+        re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkit|guard|old)-[a-z-]+)"', code)
+    )
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:
         assert f"| `{name}` |" in page, name
