@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import filelock
 import pytest
 
 if TYPE_CHECKING:
@@ -100,6 +101,21 @@ def make_environment(shared_folder: Path):
         return environment_for(home, shared_folder, network=network)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def real_toolkit_132(shared_folder: Path, make_environment) -> Path:
+    """A real CUDA 13.2 by `envkit cuda install 13.2`: once per run, from the configured index; not to be changed.
+
+    For tests marked ``network``.
+    """
+    home = shared_folder / "toolkit-132"
+    with filelock.FileLock(shared_folder / "toolkit-132.lock"):
+        command = [sys.executable, "-m", "envkit", "cuda", "install", "13.2", "--json"]
+        variables = make_environment(home, network=True)
+        done = subprocess.run(command, env=variables, cwd=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Path(json.loads(done.stdout)["toolkit"]["path"])
 
 
 @pytest.fixture(autouse=True)

@@ -12,23 +12,31 @@ from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanu
 from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
-from envkit.activation.slots import PREFIX_VARIABLES
+from envkit.activation.slots import OTHER_SLOTS, PREFIX_VARIABLES
 from envkit.model.toolkit import usual_folders
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from envkit.activation.shells import Shell
     from envkit.activation.slots import Slot
+    from envkit.model.host_compiler import HostCompiler
     from envkit.model.toolkit import Toolkit
 
 HOOK_NAME = "envkit-cuda"
 _DIRECTIONS = ("activate", "deactivate")
 
 
-def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_path: bool = False) -> tuple[Path, ...]:
+def install_hooks(
+    prefix: Path,
+    *,
+    slot: Slot,
+    toolkit: Toolkit | None,
+    library_path: bool = False,
+    host_compiler: HostCompiler | None = None,
+) -> tuple[Path, ...]:
     """Write ``<prefix>/etc/conda/activate.d/envkit-cuda.*`` and ``deactivate.d``'s; without a toolkit remove them.
 
     A conda prefix without a toolkit gets the hook that heals PATH after a switch from one with a toolkit.
@@ -39,6 +47,8 @@ def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_
         toolkit: what activation switches to; None for no switching.
         library_path: whether the toolkit's libraries also go onto ``LD_LIBRARY_PATH``. pip's and conda's torch bring
             their own libraries, and others in front of them are a known breaker (pytorch/pytorch#19309).
+        host_compiler: what CC, CXX and CUDAHOSTCXX name while the environment is active, as far as the user has not set
+            them; None: they are left alone.
 
     Returns:
         The files of all shells, ``activate.d`` first.
@@ -54,13 +64,12 @@ def install_hooks(prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_
             install_cleanup_hooks(prefix)
         return ()
     remove_cleanup_hooks(prefix)
-    written = []
-    for direction, shell, path in _hook_files(prefix):
-        template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
+    values = _values(prefix, slot, toolkit, library_path=library_path, host_compiler=host_compiler)
+    files = {path: _filled(direction, shell, slot, values) for direction, shell, path in _hook_files(prefix)}
+    for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        fs.write_bytes(path, _fill(template, shell, prefix, slot, toolkit, library_path=library_path))
-        written.append(path)
-    return tuple(written)
+        fs.write_bytes(path, text)
+    return tuple(files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +82,25 @@ class HookState:
 
 
 def hook_states(
-    prefix: Path, *, slot: Slot, toolkit: Toolkit | None, library_path: bool = False
+    prefix: Path,
+    *,
+    slot: Slot,
+    toolkit: Toolkit | None,
+    library_path: bool = False,
+    host_compiler: HostCompiler | None = None,
 ) -> tuple[HookState, ...]:
     """The state of each hook file that a prefix should have; without a toolkit those that are there are stale."""
     states = []
+    values = None
+    if toolkit is not None:
+        values = _values(prefix, slot, toolkit, library_path=library_path, host_compiler=host_compiler)
     for direction, shell, path in _hook_files(prefix):
         state: Literal["current", "stale", "missing"] = "stale"
         if not path.is_file():
             state = "missing"
-        elif toolkit is not None:
-            template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
-            expected = _fill(template, shell, prefix, slot, toolkit, library_path=library_path)
-            state = "current" if path.read_bytes() == expected else "stale"
-        if toolkit is not None or state == "stale":
+        elif values is not None:
+            state = "current" if path.read_bytes() == _filled(direction, shell, slot, values) else "stale"
+        if values is not None or state == "stale":
             states.append(HookState(shell.name, path, state))
     return tuple(states)
 
@@ -108,24 +123,31 @@ def _hook_files(prefix: Path) -> Iterator[tuple[str, Shell, Path]]:
             yield direction, shell, prefix / "etc" / "conda" / f"{direction}.d" / f"{HOOK_NAME}.{shell.extension}"
 
 
-def _fill(template: bytes, shell: Shell, prefix: Path, slot: Slot, toolkit: Toolkit, *, library_path: bool) -> bytes:
+def _values(
+    prefix: Path, slot: Slot, toolkit: Toolkit, *, library_path: bool, host_compiler: HostCompiler | None
+) -> dict[str, tuple[str, ...]]:
     # Normalised, as conda writes every PATH entry on each activation: else ours would not be recognised after a switch.
     # Not resolved: /usr/local/cuda-11.3 may be a link that an administrator moves.
     recorded = check_path(os.path.abspath(toolkit.path))  # noqa: PTH100 - Path.resolve would follow links
     is_inside = slot == "CONDA" and os.path.realpath(recorded) == os.path.realpath(prefix)
     candidates = dict.fromkeys((recorded, *usual_folders(toolkit.version, toolkit.release)))
-    return render(
-        template,
-        identifiers={"SLOT": slot},
-        values={
-            "TOOLKIT": (recorded,),
-            "CANDIDATES": tuple(candidates),
-            "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
-            "LIBRARY_PATH": ("yes" if library_path else "",),
-            "INSIDE": ("yes" if is_inside else "",),
-        },
-        quote=shell.quote,
-    )
+    return {
+        "TOOLKIT": (recorded,),
+        "CANDIDATES": tuple(candidates),
+        "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
+        "LIBRARY_PATH": ("yes" if library_path else "",),
+        "INSIDE": ("yes" if is_inside else "",),
+        "HOST_CC": ("" if host_compiler is None else host_compiler.cc,),
+        "HOST_CXX": ("" if host_compiler is None else host_compiler.cxx,),
+        "HOST_CC_FILE": ("" if host_compiler is None else str(host_compiler.folder / host_compiler.cc),),
+        "HOST_CXX_FILE": ("" if host_compiler is None else str(host_compiler.folder / host_compiler.cxx),),
+    }
+
+
+def _filled(direction: str, shell: Shell, slot: Slot, values: Mapping[str, tuple[str, ...]]) -> bytes:
+    template = (hooks_dir("cuda") / f"{direction}.{shell.extension}").read_bytes()
+    identifiers = {"SLOT": slot, "OTHER": OTHER_SLOTS[slot]}
+    return render(template, identifiers=identifiers, values=values, quote=shell.quote)
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -14,6 +14,9 @@ Slot = Literal["VENV", "CONDA"]
 PREFIX_VARIABLES: dict[Slot, str] = {"VENV": "VIRTUAL_ENV", "CONDA": "CONDA_PREFIX"}
 """What names the active prefix, by slot."""
 
+OTHER_SLOTS: dict[Slot, Slot] = {"VENV": "CONDA", "CONDA": "VENV"}
+"""Both may be in force at once: a virtual environment inside a conda environment."""
+
 
 def slot_of(prefix: Path) -> Slot:
     """The slot of ``prefix``: ``CONDA`` for what conda calls an environment, ``VENV`` for a virtual environment.

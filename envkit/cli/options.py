@@ -15,6 +15,7 @@ from envkit.cli.progress import make_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from envkit.model.driver import DriverVersion
     from envkit.model.progress import Progress
@@ -176,6 +177,20 @@ def create_options(function: _F) -> _F:
     return json_option(yes_option(function))
 
 
+def wheelhouse_folder(text: str | None) -> Path | None:
+    """``--wheelhouse``.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    from envkit.operations.environments import prefix_from  # noqa: PLC0415 - start-up counts
+
+    folder = None if text is None else prefix_from(text)
+    if folder is not None and not folder.is_dir():
+        raise click.UsageError(f"--wheelhouse {text} is no folder.")
+    return folder
+
+
 def driver_version(text: str | None) -> DriverVersion | None:
     """``--driver``.
 
@@ -198,12 +213,10 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
     Raises:
         UsageError: a folder that is none, or a --cuda that is no version.
     """
-    from envkit.operations.environments import prefix_at, prefix_from  # noqa: PLC0415 - start-up counts
+    from envkit.operations.environments import prefix_at  # noqa: PLC0415 - start-up counts
     from envkit.operations.options import CreateOptions  # noqa: PLC0415
 
-    wheelhouse, cuda = values["wheelhouse"], values["cuda"]
-    if wheelhouse is not None and not prefix_from(wheelhouse).is_dir():
-        raise click.UsageError(f"--wheelhouse {wheelhouse} is no folder.")
+    cuda = values["cuda"]
     if cuda not in {None, "auto"} and re.fullmatch(r"\d+\.\d+", cuda, re.ASCII) is None:
         raise click.UsageError(f"--cuda {cuda} is no version. Write it as in --cuda 12.4, or --cuda auto.")
     return CreateOptions(
@@ -216,7 +229,7 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
         driver=driver_version(values["driver"]),
         toolkit=values["toolkit"],
         offline=values["offline"],
-        wheelhouse=None if wheelhouse is None else prefix_from(wheelhouse),
+        wheelhouse=wheelhouse_folder(values["wheelhouse"]),
         replace=values["replace"],
         update_lock=values["update_lock"],
         guard=not values["no_guard"],

@@ -78,6 +78,11 @@ def build_label(cuda: str | None) -> str:
     return "cpu" if cuda is None else "cu" + "".join(cuda.split(".")[:2])
 
 
+def toolkit_row(release: str) -> dict[str, Any] | None:
+    """The row of a toolkit's release ("11.3") in ``cuda_toolkits.yaml``, or None."""
+    return next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == release), None)
+
+
 def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     """What a build for ``cuda`` needs of the driver, by the rules in ``cuda_toolkits.yaml``.
 
@@ -85,7 +90,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     released with where that is older (11.0) or the only rule there is (10.2 and before).
     """
     system = "windows" if platform == "win-64" else "linux"
-    row = next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == cuda), None)
+    row = toolkit_row(cuda)
     if row is None or platform not in _MACHINES:
         return None
     released: dict[str, str] = {
@@ -151,3 +156,8 @@ def plain_wheel_build(torch: str, platform: str) -> str | None:
 def toolkit_rows() -> tuple[dict[str, Any], ...]:
     """The toolkits of ``cuda_toolkits.yaml`` as they are written there, oldest first; not to be changed."""
     return tuple(_table("cuda_toolkits")["toolkits"])
+
+
+def installers_table() -> dict[str, Any]:
+    """``toolkit_installers.yaml`` as it is written; not to be changed."""
+    return _table("toolkit_installers")

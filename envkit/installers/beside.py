@@ -101,6 +101,7 @@ def resolve_beside(
             platforms=(platform,),
             sdist=(),
             library_path=False,
+            host_compiler=True,
             sha256="",
             path=label,
         )

@@ -109,11 +109,12 @@ def install(
     progress: Progress,
     replace: bool = False,
     fresh_cache: Path | None = None,
+    target: Path | None = None,
 ) -> None:
-    """Install exactly ``packages`` into the environment of the interpreter ``python``.
+    """Install exactly ``packages`` into the environment of the interpreter ``python``, or into ``target``.
 
     Args:
-        python: the environment's interpreter.
+        python: the environment's interpreter; with ``target`` any.
         packages: all with a hash.
         files: those that lie on this disk, by package name.
         python_version: of that interpreter.
@@ -124,6 +125,7 @@ def install(
         replace: whether other versions of them may be there and give way; otherwise the environment is a new one.
         fresh_cache: an empty folder that uv uses instead of its cache, so that nothing of that gets in; the packages
             are put in the place of those that are there. pip copies files anyway, and checks those of its cache.
+        target: a folder that uv puts the packages into, as files of its own that share nothing with the cache.
 
     Raises:
         DownloadError: a file could not be had, or is not the locked one.
@@ -136,6 +138,7 @@ def install(
             if engine == "uv":
                 how: tuple[str | Path, ...] = ("--reinstall",) if replace or fresh_cache is not None else ()
                 how += () if fresh_cache is None else ("--cache-dir", fresh_cache)
+                how += () if target is None else ("--target", target, "--link-mode", "copy")
                 _by_uv(python, group, requirements, config, how=how, offline=offline, progress=progress)
             else:
                 program = pip_program(python, python_version)

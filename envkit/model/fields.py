@@ -82,9 +82,9 @@ class Fields:
             raise self.error(key, f"{key}: expected a list, found {describe(value)}.", hint=f"Write {key}: [a, b].")
         return tuple(self._text(key, item, (*self.path, key, index)) for index, item in enumerate(value))
 
-    def flag(self, key: str) -> bool:
-        """True or false; false where the key is absent."""
-        value = self._values.get(key, False)
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """True or false; ``default`` where the key is absent."""
+        value = self._values.get(key, default)
         if not isinstance(value, bool):
             raise self.error(key, f"{key}: expected true or false, found {describe(value)}.")
         return value

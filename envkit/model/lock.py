@@ -34,6 +34,7 @@ _KEYS = {
     "toolkit",
     "channels",
     "library_path",
+    "host_compiler",
     "platforms",
     "drift",
     *_KEYS_OF_ADDITIONS,
@@ -101,6 +102,7 @@ class Lock:
         cuda: build CUDA, or None for a CPU build.
         toolkit: release that activation switches to, or None.
         library_path: whether activation sets LD_LIBRARY_PATH too.
+        host_compiler: whether activation names an older gcc where the system's own is too new for the toolkit.
         platforms: by conda's platform name.
         channels: of the spec of a conda lock, by priority; none in a lock that was made of another tool's file.
         drift: in a snapshot's lock, what was installed otherwise.
@@ -118,6 +120,7 @@ class Lock:
     platforms: Mapping[str, LockedPlatform]
     channels: tuple[str, ...] = ()
     library_path: bool = False
+    host_compiler: bool = True
     drift: tuple[Drift, ...] = ()
     additions: Additions = NOTHING_ADDED
     path: str = ""
@@ -147,7 +150,8 @@ class Lock:
             [item.name, item.version, item.file, item.source or "", item.sha256 or ""] for item in found.packages
         )
         content = [self.installer, self.python, self.cuda, self.toolkit, self.library_path, packages]
-        return canonical_sha256([*content, sorted(record.identity for record in found.base)])
+        content.append(sorted(record.identity for record in found.base))
+        return canonical_sha256(content if self.host_compiler else [*content, self.host_compiler])
 
     def same_files(self, other: Lock, platform: str) -> bool:
         """Whether ``other`` gives the same environment; what is settled at creation may be missing in one of them.
@@ -225,6 +229,7 @@ def lock_of(document: YamlDocument) -> Lock:
         platforms=parsed,
         channels=channels(fields),
         library_path=fields.flag("library_path"),
+        host_compiler=fields.flag("host_compiler", default=True),
         drift=tuple(_drift(document, item_path) for item_path, _ in fields.items("drift")),
         additions=parse_additions(document, fields),
         path=document.source,

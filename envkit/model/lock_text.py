@@ -37,30 +37,33 @@ def render_lock(lock: Lock) -> str:
         head["channels"] = list(lock.channels)
     if lock.library_path:
         head["library_path"] = True
-    lines = [f"{key}: {_flow(value)}" for key, value in head.items()]
+    if not lock.host_compiler:
+        head["host_compiler"] = False
+    lines = [f"{key}: {flow_text(value)}" for key, value in head.items()]
     lines.append("platforms:")
     for name in sorted(lock.platforms):
         platform = lock.platforms[name]
         lines.append(f"  {name}:")
         lines.append("    needs:" if platform.needs else "    needs: {}")
-        lines += [f"      {key}: {_flow(dict(fact))}" for key, fact in platform.needs.items()]
+        lines += [f"      {key}: {flow_text(dict(fact))}" for key, fact in platform.needs.items()]
         files = platform.packages if lock.installer == "pip" else platform.base
         lines += ["    packages:", *_entries(files)]
         base = platform.base if lock.installer == "pip" else ()
         lines += ["    base:" if base else "    base: []", *_entries(base)]
     if lock.drift:
         lines.append("drift:")
-        lines += [f"- {_flow(item.to_dict())}" for item in lock.drift]
+        lines += [f"- {flow_text(item.to_dict())}" for item in lock.drift]
     for key, items in lock.additions.to_dict().items():
-        lines += [f"{key}:", *(f"- {_flow(item)}" for item in items)]
+        lines += [f"{key}:", *(f"- {flow_text(item)}" for item in items)]
     return "\n".join(lines) + "\n"
 
 
 def _entries(files: Iterable[LockedPackage | CondaRecord]) -> list[str]:
-    return [f"    - {_flow(file.to_dict())}" for file in sorted(files, key=lambda item: item.name)]
+    return [f"    - {flow_text(file.to_dict())}" for file in sorted(files, key=lambda item: item.name)]
 
 
-def _flow(value: object) -> str:
+def flow_text(value: object) -> str:
+    """A value in YAML's flow style, on one line."""
     text = yaml.dump(
         value, Dumper=_DUMPER, default_flow_style=True, width=1_000_000, sort_keys=False, allow_unicode=True
     )

@@ -36,6 +36,7 @@ _COMMON = {
     "toolkit",
     "platforms",
     "library_path",
+    "host_compiler",
 }
 _KEYS = {"pip": _COMMON | {"sources", "sdist"}, "conda": _COMMON | {"channels"}}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
@@ -74,6 +75,7 @@ class Spec:
         platforms: conda's names of the platforms that the lock shall serve.
         sdist: canonical names of packages that may come without a wheel.
         library_path: whether activation also puts the toolkit's libraries on LD_LIBRARY_PATH.
+        host_compiler: whether activation names an older gcc where the system's own is too new for the toolkit.
         sha256: digest of the content; comments and the order of keys do not count.
         path: the file, as the user named it.
     """
@@ -90,6 +92,7 @@ class Spec:
     platforms: tuple[str, ...]
     sdist: tuple[str, ...]
     library_path: bool
+    host_compiler: bool
     sha256: str
     path: str
 
@@ -159,6 +162,7 @@ def spec_of(document: YamlDocument) -> Spec:
         platforms=_platforms(fields),
         sdist=tuple(canonicalize_name(item) for item in fields.texts("sdist")) if installer == "pip" else (),
         library_path=fields.flag("library_path"),
+        host_compiler=fields.flag("host_compiler", default=True),
         sha256=canonical_sha256(plain(document.data)),
         path=document.source,
     )

@@ -22,7 +22,9 @@ from envkit.operations.conda_base import INSTALL_TIMEOUT_S
 from envkit.operations.conda_list import keep_conda_list
 from envkit.operations.editables import reinstall_editables
 from envkit.operations.environments import write_record
+from envkit.operations.host_compiler import host_compiler_for
 from envkit.operations.own_files import drift_text, write_own_files
+from envkit.operations.places import is_elsewhere
 from envkit.operations.toolkits import toolkit_inside
 
 if TYPE_CHECKING:
@@ -126,7 +128,10 @@ def _fill(plan: Plan, pending: Journal, progress: Progress, seconds: Seconds) ->
     seconds.until_now("packages")
     progress.step("hooks and record")
     toolkit = plan.toolkit if plan.options.toolkit is not None else toolkit_inside(prefix) or plan.toolkit
-    install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path)
+    word = shlex.quote(str(prefix) if is_elsewhere(prefix) else plan.name)
+    host = host_compiler_for(prefix, toolkit, progress, wanted=lock.host_compiler, word=word)
+    slot = slot_of(prefix)
+    install_hooks(prefix, slot=slot, toolkit=toolkit, library_path=lock.library_path, host_compiler=host)
     if plan.backend == "venv":
         attach_hooks(prefix)
     reinstall_editables(prefix, lock, plan.config, offline=options.offline, progress=progress)

@@ -17,6 +17,7 @@ from envkit.operations.cleanup import stale_entry
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
 from envkit.operations.hooks_diagnosis import of_hooks, of_unmanaged_hooks
+from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -86,7 +87,7 @@ class DoctorResult:
         return {"facts": self.facts.to_json(), "findings": [item.to_json() for item in self.findings]}
 
 
-_LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_guard, of_user_site)
+_LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_host_compiler, of_guard, of_user_site)
 
 
 def doctor(env: str | None, progress: Progress) -> DoctorResult:

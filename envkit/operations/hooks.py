@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from envkit.activation import attach_hooks, hook_states, install_hooks, slot_of
 from envkit.errors import NotFoundError
 from envkit.installers.guard import guard_state, install_guard
-from envkit.operations.environments import usable_environment, write_record
+from envkit.operations.environments import usable_environment, word_for, write_record
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.hooks_unmanaged import install_unmanaged, remove_unmanaged, show_unmanaged
+from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import guarded_by, own_lock
 from envkit.operations.toolkits import toolkit_for
@@ -105,8 +106,12 @@ def _rewrite(
     prefix: Path = environment.prefix
     with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
         environment = usable_environment(str(prefix))  # it may have been replaced or removed meanwhile
-        library_path = toolkit is not None and own_lock(environment).library_path
-        install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
+        host, library_path = None, False
+        if toolkit is not None:
+            lock, word = own_lock(environment), word_for(environment)
+            host = host_compiler_for(prefix, toolkit, progress, wanted=lock.host_compiler, word=word)
+            library_path = lock.library_path
+        install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path, host_compiler=host)
         if toolkit is not None:
             _attach(prefix)
         environment = replace(environment, toolkit=toolkit)
@@ -115,8 +120,11 @@ def _rewrite(
 
 
 def _result(environment: Environment) -> HooksResult:
-    prefix, toolkit, library_path = environment.prefix, environment.toolkit, own_lock(environment).library_path
-    states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
+    prefix, toolkit, lock = environment.prefix, environment.toolkit, own_lock(environment)
+    host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
+    states = hook_states(
+        prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path, host_compiler=host
+    )
     return HooksResult(prefix, environment, toolkit, states)
 
 

@@ -12,6 +12,7 @@ from envkit.model.finding import Finding
 from envkit.model.toolkit import usual_folders
 from envkit.operations.environments import word_for
 from envkit.operations.hooks_unmanaged import show_unmanaged
+from envkit.operations.host_compiler import choose_host_compiler
 from envkit.operations.own_files import own_lock
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 def of_hooks(environment: Environment) -> list[Finding]:
     """Whether the hooks are those that this envkit would write, and their toolkit is there."""
     try:
-        library_path = own_lock(environment).library_path
-        prefix, toolkit = environment.prefix, environment.toolkit
-        states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=library_path)
+        lock, prefix, toolkit = own_lock(environment), environment.prefix, environment.toolkit
+        host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
+        states = hook_states(
+            prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path, host_compiler=host
+        )
     except (EnvkitError, OSError):  # the lock is told elsewhere
         return []
     return _findings(states, toolkit, environment.name, word_for(environment))
@@ -47,7 +50,7 @@ def _findings(states: Iterable[HookState], toolkit: Toolkit | None, name: str, w
     found = [] if toolkit is None or _is_found(toolkit) else [_gone(toolkit, name, word)]
     for state, why in (
         ("missing", "Activation does not switch the CUDA toolkit in these shells."),
-        ("stale", "Another version of envkit wrote them, or somebody changed them."),
+        ("stale", "Another version of envkit wrote them, they were changed, or the gcc here is another now."),
     ):
         files = tuple(str(item.file) for item in states if item.state == state)
         if files:

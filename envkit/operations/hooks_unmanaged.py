@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from envkit.activation.cleanup_hooks import CLEANUP_NAME, install_cleanup_hooks
 from envkit.errors import UPDATE, InvalidFileError, NotFoundError, UsageError
 from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_hooks_record
 from envkit.operations.hooks_result import HooksResult
+from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.toolkits import toolkit_for
 from envkit.operations.torch_build import build_cudas
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from envkit.activation import HookState
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
@@ -106,7 +107,9 @@ def put_hooks(
         record = HooksRecord(toolkit, made, cleanup or (earlier is not None and earlier.has_cleanup))
         with _all_or_nothing(prefix):
             _write(prefix, record)
-            install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit)
+            word = shlex.quote(str(prefix))
+            host = host_compiler_for(prefix, toolkit, progress, wanted=True, word=word)
+            install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, host_compiler=host)
             if slot_of(prefix) == "VENV":
                 attach_hooks(prefix)
     return _result(prefix, toolkit)
@@ -192,7 +195,8 @@ def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
 
 
 def _result(prefix: Path, toolkit: Toolkit | None) -> HooksResult:
-    states: tuple[HookState, ...] = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit)
+    host = choose_host_compiler(prefix, toolkit, wanted=True).compiler
+    states = hook_states(prefix, slot=slot_of(prefix), toolkit=toolkit, host_compiler=host)
     if slot_of(prefix) == "VENV":
         scripts = attachment_states(prefix)
         states += tuple(item for item in scripts if toolkit is not None or item.state != "missing")

@@ -187,6 +187,7 @@ def make_lock(spec: Spec, platforms: Mapping[str, LockedPlatform], path: str) ->
         channels=spec.channels,
         platforms=platforms,
         library_path=spec.library_path,
+        host_compiler=spec.host_compiler,
         path=path,
     )
 

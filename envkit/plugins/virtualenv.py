@@ -81,12 +81,12 @@ def _work(asked: Toolkit | str | None, prefix: Path) -> Callable[[Path], None] |
 
 
 def _put_in(toolkit: Toolkit, prefix: Path) -> None:
+    from envkit.cli.options import NotesOnStderr
     from envkit.errors import EnvkitError
-    from envkit.model.progress import Silent
     from envkit.operations.hooks_unmanaged import put_hooks
 
     try:
-        put_hooks(prefix, toolkit, Silent())
+        put_hooks(prefix, toolkit, NotesOnStderr())
     except (EnvkitError, OSError) as error:
         raise RuntimeError(f"The activation of {prefix} switches no CUDA toolkit. {_told(error)}") from error
 
@@ -99,12 +99,12 @@ def _put_in_if_possible(toolkit: Toolkit, prefix: Path) -> None:
 
 
 def _take_out(prefix: Path) -> None:
+    from envkit.cli.options import NotesOnStderr
     from envkit.errors import EnvkitError
-    from envkit.model.progress import Silent
     from envkit.operations.hooks_unmanaged import remove_unmanaged
 
     try:
-        remove_unmanaged(prefix, Silent())
+        remove_unmanaged(prefix, NotesOnStderr())
     except (EnvkitError, OSError) as error:
         raise RuntimeError(_told(error)) from error
 

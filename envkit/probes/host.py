@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import shlex
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from envkit.errors import UnfitMachineError
@@ -56,3 +60,61 @@ def host_facts() -> dict[str, Any]:
         "glibc": None if glibc is None else f"{glibc[0]}.{glibc[1]}",
         "cpu_count": os.cpu_count(),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Which system this is, for package repositories.
+
+    Attributes:
+        id: ``ID`` of os-release ("ubuntu", "rocky"); "windows"; "linux" where nothing tells.
+        version: ``VERSION_ID``, "20.04"; empty for a rolling one.
+        like: ``ID_LIKE``, the systems that it descends from.
+        codename: ``UBUNTU_CODENAME`` of what descends from Ubuntu, or empty.
+        title: for people.
+        is_wsl: whether it runs in Windows' Subsystem for Linux.
+    """
+
+    id: str
+    version: str
+    like: tuple[str, ...]
+    codename: str
+    title: str
+    is_wsl: bool
+
+
+def this_system(root: Path = Path("/"), platform_name: str = sys.platform) -> System:
+    """The system below ``root``, by its own files (os-release(5)); nothing is run."""
+    if platform_name == "win32":
+        return System("windows", "", (), "", "Windows", is_wsl=False)
+    facts = _os_release(root)
+    kernel = _text_of(root / "proc" / "version").lower()
+    system_id = facts.get("ID", "linux").lower()
+    return System(
+        system_id,
+        facts.get("VERSION_ID", ""),
+        tuple(facts.get("ID_LIKE", "").lower().split()),
+        facts.get("UBUNTU_CODENAME", "").lower(),
+        facts.get("PRETTY_NAME", system_id),
+        # https://github.com/microsoft/WSL/issues/423: the kernel's version names Microsoft
+        is_wsl="microsoft" in kernel,
+    )
+
+
+def _os_release(root: Path) -> dict[str, str]:
+    text = _text_of(root / "etc" / "os-release") or _text_of(root / "usr" / "lib" / "os-release")
+    facts = {}
+    for line in text.splitlines():
+        name, separator, value = line.strip().partition("=")
+        if not separator or name.startswith("#"):
+            continue
+        with contextlib.suppress(ValueError):  # a quote without its end
+            facts[name] = "".join(shlex.split(value)[:1])
+    return facts
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

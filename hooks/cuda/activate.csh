@@ -105,6 +105,38 @@ endif
 unsetenv _ENVKIT_@SLOT@_LIB
 unsetenv _ENVKIT_@SLOT@_LIB_OWN
 unsetenv _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if ($?_ENVKIT_@SLOT@_CC && $?CC) then
+    if ("x$CC:q" == "x$_ENVKIT_@SLOT@_CC:q") then
+        if ($?_ENVKIT_@OTHER@_CC) then
+            setenv CC "$_ENVKIT_@OTHER@_CC:q"
+        else
+            unsetenv CC
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CC
+if ($?_ENVKIT_@SLOT@_CXX && $?CXX) then
+    if ("x$CXX:q" == "x$_ENVKIT_@SLOT@_CXX:q") then
+        if ($?_ENVKIT_@OTHER@_CXX) then
+            setenv CXX "$_ENVKIT_@OTHER@_CXX:q"
+        else
+            unsetenv CXX
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CXX
+if ($?_ENVKIT_@SLOT@_CUDAHOSTCXX && $?CUDAHOSTCXX) then
+    if ("x$CUDAHOSTCXX:q" == "x$_ENVKIT_@SLOT@_CUDAHOSTCXX:q") then
+        if ($?_ENVKIT_@OTHER@_CUDAHOSTCXX) then
+            setenv CUDAHOSTCXX "$_ENVKIT_@OTHER@_CUDAHOSTCXX:q"
+        else
+            unsetenv CUDAHOSTCXX
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CUDAHOSTCXX
 # End of undo.
 unsetenv _ENVKIT_@SLOT@_BIN
 unsetenv _ENVKIT_@SLOT@_OWN
@@ -118,6 +150,10 @@ set _envkit_recorded = @TOOLKIT@
 set _envkit_repair = @REPAIR@
 set _envkit_library = @LIBRARY_PATH@
 set _envkit_inside = @INSIDE@
+set _envkit_cc = @HOST_CC@
+set _envkit_cxx = @HOST_CXX@
+set _envkit_cc_file = @HOST_CC_FILE@
+set _envkit_cxx_file = @HOST_CXX_FILE@
 set _envkit_toolkit = ""
 set _envkit_prefix = ""
 if (@SLOT@ == CONDA && $?CONDA_PREFIX) then
@@ -213,6 +249,48 @@ else
         setenv LD_LIBRARY_PATH "$_envkit_lib:q"
     endif
 
+    # The newest gcc that this toolkit takes, where the gcc of the system is newer; each variable that the user has not
+    # set. One that only the other slot has set counts as unset.
+    set _envkit_own = ""
+    if ("x$_envkit_cc:q" != x) then
+        if (-x "$_envkit_cc_file:q" && -x "$_envkit_cxx_file:q") set _envkit_own = yes
+    endif
+    if ("$_envkit_own" == yes) then
+        set _envkit_in = yes
+        if ($?CC) then
+            set _envkit_in = ""
+            if ($?_ENVKIT_@OTHER@_CC) then
+                if ("x$CC:q" == "x$_ENVKIT_@OTHER@_CC:q") set _envkit_in = yes
+            endif
+        endif
+        if ("$_envkit_in" == yes) then
+            setenv _ENVKIT_@SLOT@_CC "$_envkit_cc:q"
+            setenv CC "$_envkit_cc:q"
+        endif
+        set _envkit_in = yes
+        if ($?CXX) then
+            set _envkit_in = ""
+            if ($?_ENVKIT_@OTHER@_CXX) then
+                if ("x$CXX:q" == "x$_ENVKIT_@OTHER@_CXX:q") set _envkit_in = yes
+            endif
+        endif
+        if ("$_envkit_in" == yes) then
+            setenv _ENVKIT_@SLOT@_CXX "$_envkit_cxx:q"
+            setenv CXX "$_envkit_cxx:q"
+        endif
+        set _envkit_in = yes
+        if ($?CUDAHOSTCXX) then
+            set _envkit_in = ""
+            if ($?_ENVKIT_@OTHER@_CUDAHOSTCXX) then
+                if ("x$CUDAHOSTCXX:q" == "x$_ENVKIT_@OTHER@_CUDAHOSTCXX:q") set _envkit_in = yes
+            endif
+        endif
+        if ("$_envkit_in" == yes) then
+            setenv _ENVKIT_@SLOT@_CUDAHOSTCXX "$_envkit_cxx:q"
+            setenv CUDAHOSTCXX "$_envkit_cxx:q"
+        endif
+    endif
+
     if ("x$_envkit_toolkit:q" != "x$_envkit_prefix:q") then
         setenv _ENVKIT_@SLOT@_BIN "$_envkit_toolkit:q/bin"
         set _envkit_text = "$_envkit_toolkit:q/bin"
@@ -223,6 +301,6 @@ else
     endif
 endif
 unset _envkit_inside _envkit_prefix _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair
-unset _envkit_library _envkit_lib
+unset _envkit_library _envkit_lib _envkit_cc _envkit_cxx _envkit_cc_file _envkit_cxx_file
 unset _envkit_text _envkit_list _envkit_ours _envkit_mine _envkit_own _envkit_in _envkit_left
 unset _envkit_at _envkit_first _envkit_entry

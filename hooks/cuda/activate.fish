@@ -65,6 +65,38 @@ end
 set -eg _ENVKIT_@SLOT@_LIB
 set -eg _ENVKIT_@SLOT@_LIB_OWN
 set -eg _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if set -qg _ENVKIT_@SLOT@_CC
+    if test "$CC" = "$_ENVKIT_@SLOT@_CC"
+        if set -qg _ENVKIT_@OTHER@_CC
+            set -gx CC "$_ENVKIT_@OTHER@_CC"
+        else
+            set -eg CC
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CC
+end
+if set -qg _ENVKIT_@SLOT@_CXX
+    if test "$CXX" = "$_ENVKIT_@SLOT@_CXX"
+        if set -qg _ENVKIT_@OTHER@_CXX
+            set -gx CXX "$_ENVKIT_@OTHER@_CXX"
+        else
+            set -eg CXX
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CXX
+end
+if set -qg _ENVKIT_@SLOT@_CUDAHOSTCXX
+    if test "$CUDAHOSTCXX" = "$_ENVKIT_@SLOT@_CUDAHOSTCXX"
+        if set -qg _ENVKIT_@OTHER@_CUDAHOSTCXX
+            set -gx CUDAHOSTCXX "$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+        else
+            set -eg CUDAHOSTCXX
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CUDAHOSTCXX
+end
 # End of undo.
 set -eg _ENVKIT_@SLOT@_BIN
 set -eg _ENVKIT_@SLOT@_OWN
@@ -153,6 +185,32 @@ begin
                 set -gx LD_LIBRARY_PATH "$lib" $LD_LIBRARY_PATH
             else
                 set -gx LD_LIBRARY_PATH "$lib"
+            end
+        end
+
+        # The newest gcc that this toolkit takes, where the system's own is newer; each variable that the user has not
+        # set, universal ones too. One that only the other slot has set counts as unset.
+        if test -n @HOST_CC@; and test -x @HOST_CC_FILE@; and test -x @HOST_CXX_FILE@
+            if not set -qg CC; and not set -qU CC
+                or begin
+                    set -qg _ENVKIT_@OTHER@_CC; and test "$CC" = "$_ENVKIT_@OTHER@_CC"
+                end
+                set -gx _ENVKIT_@SLOT@_CC @HOST_CC@
+                set -gx CC @HOST_CC@
+            end
+            if not set -qg CXX; and not set -qU CXX
+                or begin
+                    set -qg _ENVKIT_@OTHER@_CXX; and test "$CXX" = "$_ENVKIT_@OTHER@_CXX"
+                end
+                set -gx _ENVKIT_@SLOT@_CXX @HOST_CXX@
+                set -gx CXX @HOST_CXX@
+            end
+            if not set -qg CUDAHOSTCXX; and not set -qU CUDAHOSTCXX
+                or begin
+                    set -qg _ENVKIT_@OTHER@_CUDAHOSTCXX; and test "$CUDAHOSTCXX" = "$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+                end
+                set -gx _ENVKIT_@SLOT@_CUDAHOSTCXX @HOST_CXX@
+                set -gx CUDAHOSTCXX @HOST_CXX@
             end
         end
 

@@ -69,6 +69,30 @@ if [ -n "${_ENVKIT_@SLOT@_LIB+x}" ]; then
     esac
 fi
 \unset -v _ENVKIT_@SLOT@_LIB _ENVKIT_@SLOT@_LIB_OWN _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if [ -n "${_ENVKIT_@SLOT@_CC+x}" ] && [ "${CC-}" = "$_ENVKIT_@SLOT@_CC" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CC+x}" ]; then
+        \export CC="$_ENVKIT_@OTHER@_CC"
+    else
+        \unset -v CC
+    fi
+fi
+if [ -n "${_ENVKIT_@SLOT@_CXX+x}" ] && [ "${CXX-}" = "$_ENVKIT_@SLOT@_CXX" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CXX+x}" ]; then
+        \export CXX="$_ENVKIT_@OTHER@_CXX"
+    else
+        \unset -v CXX
+    fi
+fi
+if [ -n "${_ENVKIT_@SLOT@_CUDAHOSTCXX+x}" ] && [ "${CUDAHOSTCXX-}" = "$_ENVKIT_@SLOT@_CUDAHOSTCXX" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CUDAHOSTCXX+x}" ]; then
+        \export CUDAHOSTCXX="$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+    else
+        \unset -v CUDAHOSTCXX
+    fi
+fi
+\unset -v _ENVKIT_@SLOT@_CC _ENVKIT_@SLOT@_CXX _ENVKIT_@SLOT@_CUDAHOSTCXX
 # End of undo.
 \unset -v _ENVKIT_@SLOT@_BIN _ENVKIT_@SLOT@_OWN _ENVKIT_@SLOT@_IN
 
@@ -137,6 +161,21 @@ else
         done
         \export _ENVKIT_@SLOT@_LIB="$_envkit_lib"
         \export LD_LIBRARY_PATH="${_envkit_lib}${LD_LIBRARY_PATH:+:${LD_LIBRARY_PATH}}"
+    fi
+
+    # The newest gcc that this toolkit takes, where the system's own is newer; each variable that the user has not set.
+    # One that only the other slot has set counts as unset.
+    # shellcheck disable=SC2157  # constant once the value is filled in
+    if [ -n @HOST_CC@ ] && [ -x @HOST_CC_FILE@ ] && [ -x @HOST_CXX_FILE@ ]; then
+        if [ -z "${CC+x}" ] || [ "x${CC}" = "${_ENVKIT_@OTHER@_CC+x${_ENVKIT_@OTHER@_CC}}" ]; then
+            \export _ENVKIT_@SLOT@_CC=@HOST_CC@ CC=@HOST_CC@
+        fi
+        if [ -z "${CXX+x}" ] || [ "x${CXX}" = "${_ENVKIT_@OTHER@_CXX+x${_ENVKIT_@OTHER@_CXX}}" ]; then
+            \export _ENVKIT_@SLOT@_CXX=@HOST_CXX@ CXX=@HOST_CXX@
+        fi
+        if [ -z "${CUDAHOSTCXX+x}" ] || [ "x${CUDAHOSTCXX}" = "${_ENVKIT_@OTHER@_CUDAHOSTCXX+x${_ENVKIT_@OTHER@_CUDAHOSTCXX}}" ]; then
+            \export _ENVKIT_@SLOT@_CUDAHOSTCXX=@HOST_CXX@ CUDAHOSTCXX=@HOST_CXX@
+        fi
     fi
 
     if [ "$_envkit_toolkit" != "$_envkit_prefix" ]; then

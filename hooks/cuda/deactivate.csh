@@ -105,6 +105,38 @@ endif
 unsetenv _ENVKIT_@SLOT@_LIB
 unsetenv _ENVKIT_@SLOT@_LIB_OWN
 unsetenv _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if ($?_ENVKIT_@SLOT@_CC && $?CC) then
+    if ("x$CC:q" == "x$_ENVKIT_@SLOT@_CC:q") then
+        if ($?_ENVKIT_@OTHER@_CC) then
+            setenv CC "$_ENVKIT_@OTHER@_CC:q"
+        else
+            unsetenv CC
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CC
+if ($?_ENVKIT_@SLOT@_CXX && $?CXX) then
+    if ("x$CXX:q" == "x$_ENVKIT_@SLOT@_CXX:q") then
+        if ($?_ENVKIT_@OTHER@_CXX) then
+            setenv CXX "$_ENVKIT_@OTHER@_CXX:q"
+        else
+            unsetenv CXX
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CXX
+if ($?_ENVKIT_@SLOT@_CUDAHOSTCXX && $?CUDAHOSTCXX) then
+    if ("x$CUDAHOSTCXX:q" == "x$_ENVKIT_@SLOT@_CUDAHOSTCXX:q") then
+        if ($?_ENVKIT_@OTHER@_CUDAHOSTCXX) then
+            setenv CUDAHOSTCXX "$_ENVKIT_@OTHER@_CUDAHOSTCXX:q"
+        else
+            unsetenv CUDAHOSTCXX
+        endif
+    endif
+endif
+unsetenv _ENVKIT_@SLOT@_CUDAHOSTCXX
 # End of undo.
 
 # Is a switch under way ("Deactivate")? conda then exports a PATH that it computed before this hook ran, so our entry
@@ -138,6 +170,6 @@ if ("x$_envkit_left:q" != x) then
     unsetenv _ENVKIT_@SLOT@_IN
 endif
 unset _envkit_inside _envkit_prefix _envkit_toolkit _envkit_candidates _envkit_recorded _envkit_repair
-unset _envkit_library _envkit_lib
+unset _envkit_library _envkit_lib _envkit_cc _envkit_cxx _envkit_cc_file _envkit_cxx_file
 unset _envkit_text _envkit_list _envkit_ours _envkit_mine _envkit_own _envkit_in _envkit_left
 unset _envkit_at _envkit_first _envkit_entry

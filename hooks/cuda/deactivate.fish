@@ -66,6 +66,38 @@ end
 set -eg _ENVKIT_@SLOT@_LIB
 set -eg _ENVKIT_@SLOT@_LIB_OWN
 set -eg _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if set -qg _ENVKIT_@SLOT@_CC
+    if test "$CC" = "$_ENVKIT_@SLOT@_CC"
+        if set -qg _ENVKIT_@OTHER@_CC
+            set -gx CC "$_ENVKIT_@OTHER@_CC"
+        else
+            set -eg CC
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CC
+end
+if set -qg _ENVKIT_@SLOT@_CXX
+    if test "$CXX" = "$_ENVKIT_@SLOT@_CXX"
+        if set -qg _ENVKIT_@OTHER@_CXX
+            set -gx CXX "$_ENVKIT_@OTHER@_CXX"
+        else
+            set -eg CXX
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CXX
+end
+if set -qg _ENVKIT_@SLOT@_CUDAHOSTCXX
+    if test "$CUDAHOSTCXX" = "$_ENVKIT_@SLOT@_CUDAHOSTCXX"
+        if set -qg _ENVKIT_@OTHER@_CUDAHOSTCXX
+            set -gx CUDAHOSTCXX "$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+        else
+            set -eg CUDAHOSTCXX
+        end
+    end
+    set -eg _ENVKIT_@SLOT@_CUDAHOSTCXX
+end
 # End of undo.
 
 # Is a switch under way ("Deactivate")? conda then exports a PATH that it computed before this hook ran, so our entry

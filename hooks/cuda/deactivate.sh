@@ -68,6 +68,30 @@ if [ -n "${_ENVKIT_@SLOT@_LIB+x}" ]; then
     esac
 fi
 \unset -v _ENVKIT_@SLOT@_LIB _ENVKIT_@SLOT@_LIB_OWN _ENVKIT_@SLOT@_LIB_UNSET
+# CC, CXX and CUDAHOSTCXX, where a hook has set them: one that still holds our word is unset, or goes back to that of the
+# other slot (a virtual environment inside a conda environment); one that the user changed meanwhile stays.
+if [ -n "${_ENVKIT_@SLOT@_CC+x}" ] && [ "${CC-}" = "$_ENVKIT_@SLOT@_CC" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CC+x}" ]; then
+        \export CC="$_ENVKIT_@OTHER@_CC"
+    else
+        \unset -v CC
+    fi
+fi
+if [ -n "${_ENVKIT_@SLOT@_CXX+x}" ] && [ "${CXX-}" = "$_ENVKIT_@SLOT@_CXX" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CXX+x}" ]; then
+        \export CXX="$_ENVKIT_@OTHER@_CXX"
+    else
+        \unset -v CXX
+    fi
+fi
+if [ -n "${_ENVKIT_@SLOT@_CUDAHOSTCXX+x}" ] && [ "${CUDAHOSTCXX-}" = "$_ENVKIT_@SLOT@_CUDAHOSTCXX" ]; then
+    if [ -n "${_ENVKIT_@OTHER@_CUDAHOSTCXX+x}" ]; then
+        \export CUDAHOSTCXX="$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+    else
+        \unset -v CUDAHOSTCXX
+    fi
+fi
+\unset -v _ENVKIT_@SLOT@_CC _ENVKIT_@SLOT@_CXX _ENVKIT_@SLOT@_CUDAHOSTCXX
 # End of undo.
 
 # Is a switch under way ("Deactivate")? conda then exports a PATH that it computed before this hook ran, so our entry

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from envkit.activation import attach_hooks, install_hooks, quote_csh, quote_fish, quote_posix
+from envkit.model.host_compiler import HostCompiler
 from envkit.model.toolkit import Toolkit
+from tests.support.programs import stub_gcc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,16 +176,26 @@ def make_toolkit(tmp_path: Path):
 
 
 @pytest.fixture
+def make_host_compiler(tmp_path: Path):
+    """A gcc and its g++ by name, which are stand-ins: no hook starts them."""
+
+    def _make(version: int, folder: Path | None = None) -> HostCompiler:
+        return HostCompiler(f"gcc-{version}", f"g++-{version}", stub_gcc(folder or tmp_path / "gcc", version))
+
+    return _make
+
+
+@pytest.fixture
 def make_prefix(tmp_path: Path):
     """A conda prefix as far as activation is concerned; without a toolkit an unmanaged one."""
 
-    def _make(name: str, toolkit: Toolkit | None = None, *, parent: Path | None = None, library_path=False) -> Path:
+    def _make(name: str, toolkit: Toolkit | None = None, *, parent: Path | None = None, **options) -> Path:
         prefix = (parent or tmp_path / "envs") / name
         (prefix / "bin").mkdir(parents=True)
         (prefix / "conda-meta").mkdir()
         (prefix / "conda-meta" / "history").touch()
         if toolkit is not None:
-            install_hooks(prefix, slot="CONDA", toolkit=toolkit, library_path=library_path)
+            install_hooks(prefix, slot="CONDA", toolkit=toolkit, **options)
         return prefix
 
     return _make
@@ -200,12 +212,12 @@ VENV_COMMANDS = {
 def make_venv():
     import sys  # noqa: PLC0415 - the interpreter that runs the tests makes the environments
 
-    def _make(kind: str, prefix: Path, toolkit: Toolkit | None = None, *, attach=True, library_path=False) -> Path:
+    def _make(kind: str, prefix: Path, toolkit: Toolkit | None = None, *, attach=True, **options) -> Path:
         command = [sys.executable, *VENV_COMMANDS[kind]]
         if kind == "uv":
             command += ["--python", sys.executable]
         subprocess.run([*command, prefix], check=True, capture_output=True, timeout=120)
-        install_hooks(prefix, slot="VENV", toolkit=toolkit, library_path=library_path)
+        install_hooks(prefix, slot="VENV", toolkit=toolkit, **options)
         if attach:
             attach_hooks(prefix)
         return prefix

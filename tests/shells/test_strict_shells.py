@@ -35,9 +35,9 @@ IDS = [f"{name} {' '.join(options)}".strip() for name, options in CASES]
 
 
 @pytest.fixture
-def hooks(make_prefix, make_toolkit):
+def hooks(make_prefix, make_toolkit, make_host_compiler):
     toolkit = make_toolkit("11.3")
-    prefix = make_prefix("A", toolkit)
+    prefix = make_prefix("A", toolkit, host_compiler=make_host_compiler(10))
     return toolkit, prefix / "etc" / "conda"
 
 
@@ -63,6 +63,7 @@ def test_activate_and_deactivate_under_options(name, options, shell_named, hooks
     before, once, twice, after = done.dumps
     assert once == twice
     assert once["CUDA_HOME"] == once["CUDA_PATH"] == str(hooks[0].path)
+    assert [once[variable] for variable in ("CC", "CXX", "CUDAHOSTCXX")] == ["gcc-10", "g++-10", "g++-10"]
     assert after == before
 
 
@@ -185,11 +186,11 @@ def test_a_subshell_can_deactivate(shell, hooks, base_env, tmp_path):
 @pytest.mark.parametrize("direction", ["activate", "deactivate"])
 @pytest.mark.parametrize("again", [False, True], ids=["left", "activated again and left"])
 def test_an_interrupt_between_any_two_commands_is_undone(
-    direction, again, shell_named, make_prefix, make_toolkit, tmp_path
+    direction, again, shell_named, make_prefix, make_toolkit, make_host_compiler, tmp_path
 ):
     bash = shell_named("bash")
     toolkit = make_toolkit("11.3")
-    etc = make_prefix("A", toolkit, library_path=True) / "etc" / "conda"
+    etc = make_prefix("A", toolkit, library_path=True, host_compiler=make_host_compiler(10)) / "etc" / "conda"
     on, off = (f". {quote_posix(str(etc / f'{name}.d' / 'envkit-cuda.sh'))}" for name in ("activate", "deactivate"))
     prepare = "" if direction == "activate" else f"{on}\n"
     # with extdebug a DEBUG trap that returns 2 ends the sourced file before the command at hand
@@ -201,7 +202,7 @@ step () {{
 }}
 shopt -s extdebug
 env -0 > before
-for last in {{1..80}}; do
+for last in {{1..99}}; do
     {prepare}
     count=0
     trap step DEBUG
@@ -219,7 +220,7 @@ echo "$last"
     done = bash.run(loop, env, tmp_path / "run")
     assert done.stderr == ""
     reached = int(done.stdout)
-    assert 25 < reached < 80
+    assert 25 < reached < 99
     before = read_environment(tmp_path / "run" / "before")
     for last in range(1, reached + 1):
         assert read_environment(tmp_path / "run" / f"after{last}") == before, f"ended after {last} commands"

@@ -15,6 +15,7 @@ toolkit: "11.3"
 platforms: [linux-64, win-64]
 sdist: [Some_Thing]
 library_path: true
+host_compiler: false
 """
 CONDA = """schema: 1
 name: c
@@ -64,6 +65,7 @@ WRONG = {
     "packages-flag": (changed('[torch==1.12.1+cu113, "numpy<2"]', "true"), "expected a list"),
     "toolkit-word": (changed('toolkit: "11.3"', "toolkit: newest"), "is no release"),
     "library-path-text": (changed("library_path: true", 'library_path: "x"'), "expected true or false"),
+    "host-compiler-text": (changed("host_compiler: false", "host_compiler: gcc-10"), "expected true or false"),
     "channels-in-pip": (RIGHT + "channels: [pytorch]\n", "belongs to conda"),
     "sources-in-conda": (CONDA + "sources: []\n", "belongs to pip"),
     "second-installer": (changed('"numpy<2"', "{pip: [numpy]}"), "second installer"),

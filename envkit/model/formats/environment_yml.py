@@ -97,6 +97,7 @@ def read_environment_yml(
         platforms=platforms,
         sdist=(),
         library_path=False,
+        host_compiler=True,
         sha256=canonical_sha256([plain(document.data), list(platforms)]),
         path=document.source,
     )

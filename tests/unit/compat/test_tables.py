@@ -14,7 +14,7 @@ from envkit.compat.tables import (
     version_key,
 )
 
-TABLES = ("arch_lists", "cuda_toolkits", "pytorch_releases")
+TABLES = ("arch_lists", "cuda_toolkits", "pytorch_releases", "toolkit_installers")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ python: '3.9'
 cuda: '11.3'
 toolkit: none
 library_path: true
+host_compiler: false
 platforms:
   linux-64:
     needs:
@@ -141,7 +142,7 @@ def test_lock_round_trips_byte_for_byte():
     assert parse_lock(text, "x.lock.yaml") == lock
     assert render_lock(parse_lock(text, "x.lock.yaml")) == text
     assert lock.drift == (Drift("numpy", "1.26.4", None),)
-    assert (lock.cuda, lock.toolkit, lock.library_path) == ("11.3", None, True)
+    assert (lock.cuda, lock.toolkit, lock.library_path, lock.host_compiler) == ("11.3", None, True, False)
     assert lock.environment_name("linux-64") == "torch112_cu113_py39"
     assert lock.environment_name("win-64") is None
 
@@ -230,6 +231,7 @@ def test_digest_is_about_what_is_installed_on_one_platform():
     assert parse_lock(changed("465.19.01", "470.1.1"), "x").digest("linux-64") == digest
     assert parse_lock(changed(HASH, "cd" * 32), "x").digest("linux-64") != digest
     assert parse_lock(changed("toolkit: none", "toolkit: '11.3'"), "x").digest("linux-64") != digest
+    assert parse_lock(changed("host_compiler: false\n", ""), "x").digest("linux-64") != digest
 
 
 def test_same_files_passes_over_a_hash_that_was_not_known():

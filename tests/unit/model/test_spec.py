@@ -24,6 +24,8 @@ def test_parse_spec_reads_everything():
     assert spec.sources == (Source("https://h/whl/cu113", ("torch", "nvidia-*")),)
     assert spec.sdist == ("some-thing",)
     assert spec.library_path
+    assert not spec.host_compiler
+    assert parse_spec(CONDA, "c.yaml").host_compiler
     assert spec.environment_name == "torch112_cu113_py39"
     assert spec.torch_version == "1.12.1+cu113"
     assert spec.source_of("nvidia_cudnn-cu12") == spec.sources[0]

@@ -1,0 +1,29 @@
+"""What ``envkit cuda install`` and ``envkit cuda remove`` say at their end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from envkit.operations.cuda_install import InstallResult
+
+
+def install_lines(result: InstallResult) -> list[str]:
+    """Where the toolkit is, and how it is used."""
+    toolkit = result.toolkit
+    if not result.installed:
+        return [f"CUDA {toolkit.version}: already there, in {toolkit.path}"]
+    libraries = ", ".join(result.record.libraries) or "none (see --with)"
+    return [
+        f"CUDA {toolkit.version} is installed in {toolkit.path}",
+        f"  from       {len(result.record.packages)} files of {_places(result)}",
+        f"  libraries  {libraries}",
+        f"In this window:     envkit cuda use {toolkit.release} --shell SHELL prints the code that switches to it",
+        f"In an environment:  --toolkit {toolkit.release} of envkit create and envkit hooks install",
+    ]
+
+
+def _places(result: InstallResult) -> str:
+    if result.record.source == "pypi":
+        return "PyPI or your mirror"
+    return ", ".join(sorted({item.channel for item in result.record.packages if hasattr(item, "channel")}))

@@ -1,0 +1,59 @@
+"""Which wheels of the default index make which CUDA toolkit."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import yaml
+
+from envkit import resources
+from envkit.compat.tables import version_key
+from envkit.model.locked import LockedPackage
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    text = resources.data_file("toolkit_wheels.yaml").read_text(encoding="utf-8")
+    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
+    return table
+
+
+def wheel_toolkits() -> tuple[str, ...]:
+    """The full versions of all toolkits that wheels make, newest first."""
+    return tuple(row["toolkit"] for row in _table()["toolkits"])
+
+
+def wheel_libraries() -> tuple[str, ...]:
+    """What can be had beside the compiler, in the words of the metapackage ``cuda-toolkit``."""
+    return tuple(_table()["libraries"])
+
+
+def newest_wheel_toolkit(asked: str) -> str | None:
+    """The newest toolkit that ``asked`` means, a release or a full version; None where there is none."""
+    wanted = asked.split(".")
+    found = (item for item in wheel_toolkits() if item.split(".")[: len(wanted)] == wanted)
+    return max(found, key=version_key, default=None)
+
+
+def toolkit_wheels(version: str, platform: str, libraries: tuple[str, ...] = ()) -> tuple[LockedPackage, ...] | None:
+    """The wheels of a toolkit, by name; None where there are none of it for the platform.
+
+    Args:
+        version: a full version.
+        platform: conda's name.
+        libraries: of ``wheel_libraries``; those that they need come with them.
+    """
+    row = next((row for row in _table()["toolkits"] if row["toolkit"] == version), None)
+    if row is None or platform not in row["platforms"]:
+        return None
+    files = row["platforms"][platform]
+    extras: dict[str, list[str]] = files["extras"]
+    names = {name for extra in (*_table()["compiler"], *libraries) for name in extras.get(extra, ())}
+    return tuple(
+        LockedPackage(item["name"], item["version"], item["file"], item["sha256"], item["size"])
+        for item in files["packages"]
+        if item["name"] in names
+    )
