@@ -13,7 +13,9 @@ from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanu
 from envkit.backends.conda import find_conda, registered
 from envkit.installers.conda_meta import is_conda_prefix
 from envkit.model.finding import Finding
+from envkit.model.hooks_record import HOOKS_RECORD
 from envkit.operations.environments import read_environment
+from envkit.operations.hooks_unmanaged import forget_cleanup
 from envkit.operations.locking import list_lock
 from envkit.operations.places import conda_envs_dirs
 
@@ -93,7 +95,7 @@ def remove_cleanup() -> CleanupResult:
             if _is_own(prefix):
                 continue
             try:
-                if remove_cleanup_hooks(prefix):
+                if remove_cleanup_hooks(prefix) or forget_cleanup(prefix):
                     done.append(prefix)
             except OSError as error:
                 skipped.append(Skipped(prefix, _reason(error)))
@@ -153,6 +155,8 @@ def _why_not(prefix: Path) -> str | None:
     """Why an environment is left alone."""
     if _is_own(prefix):
         return "envkit made it"
+    if os.path.lexists(prefix / HOOKS_RECORD):
+        return "it has hooks of its own, which do the same"
     program = find_conda()
     of_conda = None if program is None or program.root is None else os.path.realpath(program.root)
     if (prefix / "condabin").is_dir() or os.path.realpath(prefix) == of_conda:
