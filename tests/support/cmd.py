@@ -372,9 +372,9 @@ class _Text:
             letter = self.rest[0]
             if letter == '"':
                 quoted = not quoted
-            elif letter == "\n" or (not quoted and letter in "&|"):
-                break
-            elif not quoted and letter == ")" and "(" not in done:
+            elif (
+                letter == "\n" or (not quoted and letter in "&|") or (not quoted and letter == ")" and "(" not in done)
+            ):
                 break
             elif not quoted and letter == "^":
                 done, self.rest = done + self.rest[1:2], self.rest[2:]
