@@ -1,4 +1,4 @@
-"""The conda environments on this machine, as far as this user's conda knows them."""
+"""The conda environments of this user."""
 
 from __future__ import annotations
 
