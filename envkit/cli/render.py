@@ -49,6 +49,15 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "specs": {"specs": []},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
+    "cuda install": {
+        "toolkit": None,
+        "installed": False,
+        "source": None,
+        "libraries": [],
+        "steps": [],
+        "seconds": None,
+    },
+    "cuda remove": {"removed": None, "forgotten": None},
 }
 """The fields of each command when it failed before they were known."""
 
