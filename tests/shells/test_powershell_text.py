@@ -1,4 +1,4 @@
-"""PowerShell is not to be had where the tests run: its hooks are parsed, and checked for what would reach the session."""
+"""PowerShell is not to be had where the tests run: its hooks are parsed, and checked for what would reach a session."""
 
 from __future__ import annotations
 
