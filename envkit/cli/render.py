@@ -39,14 +39,16 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "snapshot show": {"snapshot": None},
     "snapshot export": {"files": []},
     "export": {"format": None, "platform": None, "file": None, "text": None, "lost": []},
-    "hooks install": {"environment": None, "hooks": []},
-    "hooks remove": {"environment": None, "hooks": []},
-    "hooks show": {"environment": None, "hooks": []},
+    "hooks install": {"environment": None, "prefix": None, "hooks": []},
+    "hooks remove": {"environment": None, "prefix": None, "hooks": []},
+    "hooks show": {"environment": None, "prefix": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
     "cuda check": {"toolkit": None, "steps": []},
     "cuda plan": {"release": None, "routes": []},
     "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
     "specs": {"specs": []},
+    "cuda list": {"toolkits": [], "notes": []},
+    "cuda add": {"toolkit": None, "added": False},
 }
 """The fields of each command when it failed before they were known."""
 

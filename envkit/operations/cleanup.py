@@ -13,7 +13,9 @@ from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanu
 from envkit.backends.conda import find_conda, registered
 from envkit.installers.conda_meta import is_conda_prefix
 from envkit.model.finding import Finding
+from envkit.model.hooks_record import HOOKS_RECORD
 from envkit.operations.environments import read_environment
+from envkit.operations.hooks_unmanaged import forget_cleanup
 from envkit.operations.locking import list_lock
 from envkit.operations.places import conda_envs_dirs
 
@@ -63,7 +65,7 @@ def add_cleanup() -> CleanupResult:
     done: list[Path] = []
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
-        for prefix in _conda_prefixes():
+        for prefix in conda_prefixes():
             why = _why_not(prefix)
             if why is None:
                 try:
@@ -89,11 +91,11 @@ def remove_cleanup() -> CleanupResult:
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
         remembered = _remembered()
-        for prefix in _once([*remembered, *_conda_prefixes()]):
+        for prefix in _once([*remembered, *conda_prefixes()]):
             if _is_own(prefix):
                 continue
             try:
-                if remove_cleanup_hooks(prefix):
+                if remove_cleanup_hooks(prefix) or forget_cleanup(prefix):
                     done.append(prefix)
             except OSError as error:
                 skipped.append(Skipped(prefix, _reason(error)))
@@ -124,8 +126,12 @@ def stale_entry(environ: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def _conda_prefixes() -> list[Path]:
-    """The conda environments that this user's conda knows, whoever made them."""
+def conda_prefixes() -> list[Path]:
+    """The conda environments that this user's conda knows, whoever made them.
+
+    Raises:
+        InvalidFileError: a ``.condarc`` cannot be read.
+    """
     found = list(registered())
     for folder in conda_envs_dirs():
         with contextlib.suppress(OSError):
@@ -149,6 +155,8 @@ def _why_not(prefix: Path) -> str | None:
     """Why an environment is left alone."""
     if _is_own(prefix):
         return "envkit made it"
+    if os.path.lexists(prefix / HOOKS_RECORD):
+        return "it has hooks of its own, which do the same"
     program = find_conda()
     of_conda = None if program is None or program.root is None else os.path.realpath(program.root)
     if (prefix / "condabin").is_dir() or os.path.realpath(prefix) == of_conda:

@@ -76,6 +76,16 @@ class Shell:
     def dump(self, file: Path) -> str:
         return f"{ENV_PROGRAM} -0 > {self.quote(str(file))}\n"
 
+    def show(self, names: tuple[str, ...], file: Path) -> str:
+        """As ``dump``, for some variables and without starting a program (tcsh cannot); unset ones are left out."""
+        if self.extension == "csh":
+            return self.dump(file)
+        if self.extension == "fish":
+            shown = "".join(f"set -q {name}; and printf '%s\\0' \"{name}=${name}\"\n" for name in names)
+            return f"begin\n{shown}end > {self.quote(str(file))}\n"
+        words = " ".join(f'"${{{name}+{name}=}}${{{name}-}}"' for name in names)
+        return f"\\printf '%s\\0' {words} > {self.quote(str(file))}\n"
+
     def run(self, script: str, env: dict[str, str], folder: Path, options: tuple[str, ...] = ()) -> Result:
         """Run a script; each line ``DUMP`` in it records the whole exported environment."""
         folder.mkdir(exist_ok=True, parents=True)
@@ -238,20 +248,30 @@ class Session:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._start()
+
+    def _start(self) -> None:
         argv: tuple[str, ...] = (*self.shell.argv, "-s")
         if self.shell.extension == "fish":  # fish reads all of stdin before it starts
             argv = (*self.shell.argv, "-c", "while read -l line; source $line; end")
-        with (self.folder / "stderr").open("wb") as errors:
+        with (self.folder / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
                 argv, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
 
-    def do(self, text: str) -> dict[str, str]:
-        """Run text and give the exported environment after it."""
-        self.count += 1
-        dump = self.folder / f"dump{self.count}"
-        file = self.folder / f"step{self.count}.{self.shell.extension}"
-        file.write_text(text + self.shell.dump(dump) + "echo done\n", encoding="utf-8")
+    def move_to_a_new_window(self) -> None:
+        """Start the shell anew, as a terminal does that is opened from this one: with the exported variables."""
+        self.env = self.do("")
+        self.close()
+        self._start()
+
+    def do(self, text: str, only: tuple[str, ...] = ()) -> dict[str, str]:
+        """Run text and give the exported environment after it, or only some variables, which is quicker."""
+        self.count += 1  # two files in turn: the shell may not have read the end of the last one yet
+        dump, file = self.folder / "dump", self.folder / f"step{self.count % 2}.{self.shell.extension}"
+        dump.unlink(missing_ok=True)
+        show = self.shell.show(only, dump) if only else self.shell.dump(dump)
+        file.write_text(f"{text}{show}echo done\n", encoding="utf-8")
         sourcing = {"fish": "", "csh": "source "}.get(self.shell.extension, ". ")
         line = str(file) if not sourcing else sourcing + self.shell.quote(str(file))
         self.process.stdin.write(line.encode() + b"\n")
@@ -278,6 +298,7 @@ class CondaReplay:
     session: Session
     history: list[tuple[Path, bool]] = field(default_factory=list)  # (prefix, stacked), top last
     environment: dict[str, str] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()  # where not empty, ``environment`` has these variables alone
 
     def __post_init__(self) -> None:
         self.environment = self.session.do("")
@@ -292,7 +313,7 @@ class CondaReplay:
         old = self.active
         self.history.append((prefix, stack and old is not None))
         if old is None or stack:
-            text = self._export_path([f"{prefix}/bin", *self._path()]) + self._conda_variables()
+            text = self.export_path([f"{prefix}/bin", *self.path()]) + self._conda_variables()
             return self._run(text + self._scripts(prefix, "activate"))
         return self._switch(old, prefix)
 
@@ -301,35 +322,35 @@ class CondaReplay:
 
     def _switch(self, old: Path, new: Path) -> dict[str, str]:
         path = self._replaced(old, new)
-        text = self._scripts(old, "deactivate") + self._export_path(path) + self._conda_variables()
+        text = self._scripts(old, "deactivate") + self.export_path(path) + self._conda_variables()
         return self._run(text + self._scripts(new, "activate"))
 
     def deactivate(self) -> dict[str, str]:
         old, stacked = self.history.pop()
         below = self.active
         path = self._replaced(old, None if below is None or stacked else below)
-        text = self._export_path(path) + self._scripts(old, "deactivate") + self._conda_variables()
+        text = self.export_path(path) + self._scripts(old, "deactivate") + self._conda_variables()
         return self._run(text + (self._scripts(below, "activate") if below else ""))
 
     def edit(self, text: str) -> dict[str, str]:
         return self._run(text)
 
     def _run(self, text: str) -> dict[str, str]:
-        self.environment = self.session.do(text)
+        self.environment = self.session.do(text, self.watched)
         return self.environment
 
-    def _path(self) -> list[str]:
+    def path(self) -> list[str]:
         return self.environment["PATH"].split(":")
 
     def _replaced(self, old: Path, new: Path | None) -> list[str]:
-        path = self._path()
+        path = self.path()
         at = 0
         if f"{old}/bin" in path:
             at = path.index(f"{old}/bin")
             del path[at]
         return path if new is None else [*path[:at], f"{new}/bin", *path[at:]]
 
-    def _export_path(self, path: list[str]) -> str:
+    def export_path(self, path: list[str]) -> str:
         if self.session.shell.extension == "fish":
             return "set -gx PATH " + " ".join(map(self.session.shell.quote, path)) + "\n"
         return self.session.shell.export("PATH", ":".join(path))
