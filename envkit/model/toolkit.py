@@ -61,3 +61,11 @@ def usual_folders(version: str | None, release: str | None) -> tuple[str, ...]:
     """
     names = dict.fromkeys(name for name in (release, version) if name is not None)
     return tuple(pattern + name for name in names for pattern in ("/usr/local/cuda-", "/opt/cuda-", "/opt/cuda/"))
+
+
+def windows_folders(release: str | None) -> tuple[str, ...]:
+    """Where NVIDIA's installer puts a toolkit of that release on Windows; nothing for an unknown one.
+
+    Source: https://docs.nvidia.com/cuda/cuda-installation-guide-microsoft-windows/
+    """
+    return () if release is None else (rf"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v{release}",)

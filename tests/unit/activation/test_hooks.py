@@ -10,7 +10,7 @@ from envkit.activation import install_hooks, remove_hooks
 from envkit.errors import UsageError
 from envkit.model.toolkit import Toolkit
 
-EXTENSIONS = ("sh", "fish", "csh")
+EXTENSIONS = ("sh", "fish", "csh", "ps1", "bat")
 
 
 def toolkit(path="/opt/tk/cuda-11.3"):
@@ -60,7 +60,7 @@ def test_install_without_a_toolkit_removes_ours_and_leaves_others(tmp_path):
 def test_a_conda_prefix_without_a_toolkit_heals_path(tmp_path):
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
-    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS)
+    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS[:-1])
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     assert {name.split(".d/")[1].split(".")[0] for name in names(tmp_path)} == {"envkit-cuda"}
 
