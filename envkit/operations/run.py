@@ -18,7 +18,7 @@ from envkit.activation.conda_switch import conda_switch, shell_text
 from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.installers.guard import constraint_entry, constraints_of
 from envkit.model.environment import scripts_of
-from envkit.operations.environments import usable_environment
+from envkit.operations.environments import usable_environment, word_for
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
@@ -71,26 +71,36 @@ def run_command(env: str, command: Sequence[str], progress: Progress) -> int:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
     if not command:
         raise RunError("There is no command to run.", hint=f"Write it behind two dashes: `envkit run {env} -- CMD`.")
+    return _wait(*entering(environment, command))
+
+
+def entering(environment: Environment, command: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
+    """The command line that enters an environment and becomes ``command``, and the variables to start it with.
+
+    Raises:
+        RunError: its activation script is gone.
+        NotExecutableError, CommandNotFoundError: the command could not be started there.
+    """
     if os.name == "nt":
         _check_command(environment, command[0], os.environ.get("PATH", ""))
-        return _wait(list(command), _activated_on_windows(environment))
+        return list(command), _activated_on_windows(environment)
     if environment.backend == "conda":
-        return _run_in_conda_prefix(environment, command)
+        return _entering_conda_prefix(environment, command), os.environ
     _check_command(environment, command[0], os.environ.get("PATH", ""))
     activate = scripts_of(environment.prefix) / "activate"
     if not activate.is_file():
-        hint = f"Make the environment again: `envkit restore {env} --replace`."
+        hint = f"Make the environment again: `envkit restore {word_for(environment)} --replace`."
         raise RunError(f"{activate} is gone, so the environment cannot be activated.", hint=hint)
-    return _wait(["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt())
+    return ["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt()
 
 
-def _run_in_conda_prefix(environment: Environment, command: Sequence[str]) -> int:
+def _entering_conda_prefix(environment: Environment, command: Sequence[str]) -> list[str]:
     """As ``conda run``, which takes bash where it can: the hooks of some packages are not for other shells."""
     switch = conda_switch(environment.prefix, os.environ)
     _check_command(environment, command[0], switch.variables["PATH"])
     exported = [f"{name}={value}" for name, value in switch.variables.items()]
     steps = [*map(str, switch.leave), "--", *exported, "--", *map(str, switch.enter), "--"]
-    return _wait([shutil.which("bash") or "/bin/sh", str(hooks_dir("run") / "conda.sh"), *steps, *command], os.environ)
+    return [shutil.which("bash") or "/bin/sh", str(hooks_dir("run") / "conda.sh"), *steps, *command]
 
 
 def _check_command(environment: Environment, program: str, path: str) -> None:
