@@ -81,12 +81,13 @@ def attachment_states(prefix: Path) -> tuple[HookState, ...]:
     states = []
     for path, shell in _scripts(prefix):
         state: Literal["current", "stale", "missing"] = "stale"
+        with contextlib.suppress(InvalidFileError, FileNotFoundError):
+            wanted = _wanted(path, shell, prefix)
+            if not wanted:  # one that is left alone
+                continue
+            state = "current" if all(file.read_bytes() == text for file, text in wanted.items()) else "stale"
         if not any(mark in path.read_bytes() for mark in _MARKS):
             state = "missing"
-        else:
-            with contextlib.suppress(InvalidFileError, FileNotFoundError):
-                wanted = _wanted(path, shell, prefix)
-                state = "current" if all(file.read_bytes() == text for file, text in wanted.items()) else "stale"
         states.append(HookState(shell.name, path, state))
     return tuple(states)
 
@@ -141,11 +142,9 @@ def _attached(path: Path, shell: Shell) -> bytes:
     text = _original(path)
     at = _start_of_deactivate(path, text, shell)
     text = text[:at] + _part(f"deactivate.{shell.extension}", text) + text[at:]
-    block = _part(f"activate.{shell.extension}", text)
     signature = _SIGNATURE.search(text) if shell.extension == "ps1" else None
-    if signature is None:
-        return _followed(text, block)
-    return text[: signature.start()] + block + text[signature.start() :]
+    end = len(text) if signature is None else signature.start()
+    return _followed(text[:end], _part(f"activate.{shell.extension}", text)) + text[end:]
 
 
 def _attached_to_bat(path: Path) -> dict[Path, bytes]:
@@ -178,8 +177,8 @@ def _attached_to_csh(path: Path, prefix: Path) -> dict[Path, bytes]:
 def _followed(text: bytes, block: bytes) -> bytes:
     if text.endswith(b"\n"):
         return text + block
-    line_end = b"\r\n" if b"\r\n" in text else b"\n"
-    return text + line_end + block.replace(b" hooks >>>", b" hooks" + _WITH_BREAK + b" >>>", 1)
+    line_break = b"\r\n" if b"\r\n" in text else b"\n"
+    return text + line_break + block.replace(b" hooks >>>", b" hooks" + _WITH_BREAK + b" >>>", 1)
 
 
 def _start_of_deactivate(path: Path, text: bytes, shell: Shell) -> int:

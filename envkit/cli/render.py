@@ -49,6 +49,15 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "specs": {"specs": []},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
+    "cuda install": {
+        "toolkit": None,
+        "installed": False,
+        "source": None,
+        "libraries": [],
+        "steps": [],
+        "seconds": None,
+    },
+    "cuda remove": {"removed": None, "forgotten": None},
 }
 """The fields of each command when it failed before they were known."""
 
@@ -94,7 +103,7 @@ def show_error(error: EnvkitError, arguments: list[str]) -> None:
     """Show an error that ended a command."""
     command = words_of(arguments)
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "--json" in options and command not in {"run", "shell", "completion"}:
+    if "--json" in options and command not in {"run", "shell", "env", "completion"}:
         _print_json(command, _EMPTY.get(command, {}), error)
     else:
         _show_text(error)

@@ -174,3 +174,8 @@ def toolkit_rows() -> tuple[dict[str, Any], ...]:
 def installers_table() -> dict[str, Any]:
     """``toolkit_installers.yaml`` as it is written; not to be changed."""
     return _table("toolkit_installers")
+
+
+def cudnn_wheels_table() -> dict[str, Any]:
+    """``cudnn_wheels.yaml`` as it is written; not to be changed."""
+    return _table("cudnn_wheels")
