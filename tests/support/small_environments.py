@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit.activation import attach_hooks, install_hooks, slot_of
@@ -14,6 +13,8 @@ from envkit.model.progress import Silent
 from envkit.operations.environments import register, write_record
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.toolkit import Toolkit
 
 LOCK = """\
@@ -22,12 +23,15 @@ spec: small
 spec_sha256: null
 created_by: a test
 installer: pip
-python: "3.11"
+python: "{python}"
 cuda: cpu
 toolkit: none
 host_compiler: false
 platforms:
-  linux-64: {needs: {}, packages: [], base: []}
+  linux-64:
+    needs: {}
+    packages: [{name: stub, version: "1.0", file: stub-1.0-py3-none-any.whl, sha256: "{sha256}"}]
+    base: []
 """
 
 
@@ -42,7 +46,9 @@ def small_environment(prefix: Path, toolkit: Toolkit | None, *, backend: str = "
         (prefix / "conda-meta" / "history").touch()
         (prefix / "bin" / "python").symlink_to(sys.executable)
     (prefix / ".envkit").mkdir()
-    (prefix / ".envkit" / "lock.yaml").write_text(LOCK)
+    (prefix / ".envkit" / "lock.yaml").write_text(
+        LOCK.replace("{python}", ".".join(map(str, sys.version_info[:2]))).replace("{sha256}", "0" * 64)
+    )
     install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit)
     if guard:
         install_guard(Guarded(prefix, "pip", prefix.name), Silent())
