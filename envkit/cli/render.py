@@ -48,6 +48,17 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
     "kernel": {"environment": None, "kernel": None},
     "specs": {"specs": []},
+    "cuda list": {"toolkits": [], "notes": []},
+    "cuda add": {"toolkit": None, "added": False},
+    "cuda install": {
+        "toolkit": None,
+        "installed": False,
+        "source": None,
+        "libraries": [],
+        "steps": [],
+        "seconds": None,
+    },
+    "cuda remove": {"removed": None, "forgotten": None},
 }
 """The fields of each command when it failed before they were known."""
 

@@ -27,3 +27,10 @@ def gcc_limit(release: str | None) -> int | None:
     row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
     limit = (row or {"host_compilers": {}})["host_compilers"].get("gcc_max")
     return int(limit) if limit is not None else None
+
+
+def cudnn_used_with(release: str | None) -> tuple[str, ...]:
+    """The cuDNN versions that torch was built with for a release, as far as each is known exactly: "8.2.1"."""
+    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    listed = (row or {"cudnn": {"versions": []}})["cudnn"]["versions"]
+    return tuple(version for version in listed if re.fullmatch(r"\d+\.\d+\.\d+", version))

@@ -19,6 +19,7 @@ from envkit.operations.environments import all_environments, find_environment, i
 from envkit.operations.hooks_diagnosis import of_hooks, of_unmanaged_hooks
 from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
+from envkit.operations.toolkit_diagnosis import of_toolkit
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     """
     if env is None:
         environments = all_environments()
-        findings = [finding for item in environments for finding in of_state(item)]
+        findings = [finding for item in environments for look in (of_state, of_toolkit) for finding in look(item)]
         findings += leftovers_of_envkit() + stale_entry(os.environ)
         return _result(None, findings, len(environments))
     try:
@@ -112,7 +113,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
         if prefix is None or not os.path.lexists(prefix / HOOKS_RECORD):
             raise
         return _result(_standing_for(prefix), of_unmanaged_hooks(prefix), 1)
-    findings = of_state(environment)
+    findings = [*of_state(environment), *of_toolkit(environment)]
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
         findings += [finding for look in _LOOKS for finding in look(environment)]

@@ -57,7 +57,7 @@ def reinstall_hooks(
     if toolkit is None and recorded is not None and recorded.path.is_dir():
         found: Toolkit | None = recorded
     else:
-        found = toolkit_for(own_lock(environment).toolkit, toolkit)
+        found = toolkit_for(own_lock(environment).toolkit, toolkit, progress)
     if found is None and toolkit is None and is_repaired:
         return _result(environment)
     if found is None and toolkit != "none":

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING
 
 from envkit.activation import hook_states, slot_of
 from envkit.errors import EnvkitError
 from envkit.model.finding import Finding
-from envkit.model.toolkit import usual_folders
 from envkit.operations.environments import word_for
 from envkit.operations.hooks_unmanaged import show_unmanaged
 from envkit.operations.host_compiler import choose_host_compiler
 from envkit.operations.own_files import own_lock
+from envkit.operations.toolkit_diagnosis import of_missing_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def of_hooks(environment: Environment) -> list[Finding]:
-    """Whether the hooks are those that this envkit would write, and their toolkit is there."""
+    """Whether the hooks are those that this envkit would write."""
     try:
         lock, prefix, toolkit = own_lock(environment), environment.prefix, environment.toolkit
         host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
@@ -38,16 +37,18 @@ def of_hooks(environment: Environment) -> list[Finding]:
 
 
 def of_unmanaged_hooks(prefix: Path) -> list[Finding]:
-    """The same of the hooks in a prefix that envkit did not make."""
+    """The same of the hooks in a prefix that envkit did not make, and whether their toolkit is there."""
     try:
         shown = show_unmanaged(prefix)
     except EnvkitError as error:
         return [Finding("hooks-stale", "warning", error.message, why=error.why, fix=(error.hint or "",))]
-    return _findings(shown.hooks, shown.toolkit, str(prefix), shlex.quote(str(prefix)))
+    word = shlex.quote(str(prefix))
+    gone = [] if shown.toolkit is None else of_missing_toolkit(shown.toolkit, str(prefix), word)
+    return gone + _findings(shown.hooks, shown.toolkit, str(prefix), word)
 
 
 def _findings(states: Iterable[HookState], toolkit: Toolkit | None, name: str, word: str) -> list[Finding]:
-    found = [] if toolkit is None or _is_found(toolkit) else [_gone(toolkit, name, word)]
+    found = []
     for state, why in (
         ("missing", "Activation does not switch the CUDA toolkit in these shells."),
         ("stale", "Another version of envkit wrote them, they were changed, or the gcc here is another now."),
@@ -59,24 +60,3 @@ def _findings(states: Iterable[HookState], toolkit: Toolkit | None, name: str, w
             fix = (f"`envkit hooks {command} {word}`",)
             found.append(Finding(f"hooks-{state}", "warning", message, why=why, fix=fix, evidence=files))
     return found
-
-
-def _is_found(toolkit: Toolkit) -> bool:
-    """Whether activation finds a toolkit: the recorded one, or one where that release usually lies."""
-    places = (str(toolkit.path), *usual_folders(toolkit.version, toolkit.release))
-    return any(os.path.isdir(os.path.join(place, "bin")) for place in places)  # noqa: PTH112,PTH118 - text
-
-
-def _gone(toolkit: Toolkit, name: str, word: str) -> Finding:
-    release = toolkit.release or "V"
-    return Finding(
-        "toolkit-gone",
-        "error",
-        f"The CUDA toolkit of {name} is gone.",
-        why="Its activation finds none, says so, and leaves CUDA_HOME, CUDA_PATH and PATH alone. torch runs without.",
-        fix=(
-            f"Name another one: `envkit hooks install {word} --toolkit DIR`.",
-            f"`envkit cuda install {release}` installs one; `envkit hooks remove {word}` ends the switching.",
-        ),
-        evidence=(str(toolkit.path),),
-    )

@@ -249,43 +249,46 @@ else
         setenv LD_LIBRARY_PATH "$_envkit_lib:q"
     endif
 
-    # The newest gcc that this toolkit takes, where the gcc of the system is newer; each variable that the user has not
-    # set. One that only the other slot has set counts as unset.
+    # The newest gcc that this toolkit takes, where the gcc of the system is newer; each variable that is as the other slot
+    # has left it, which is unset where that has set nothing.
     set _envkit_own = ""
     if ("x$_envkit_cc:q" != x) then
         if (-x "$_envkit_cc_file:q" && -x "$_envkit_cxx_file:q") set _envkit_own = yes
     endif
     if ("$_envkit_own" == yes) then
-        set _envkit_in = yes
-        if ($?CC) then
-            set _envkit_in = ""
-            if ($?_ENVKIT_@OTHER@_CC) then
-                if ("x$CC:q" == "x$_ENVKIT_@OTHER@_CC:q") set _envkit_in = yes
-            endif
+        set _envkit_ours = ""
+        if ($?_ENVKIT_@OTHER@_CC) then
+            set _envkit_ours = "x$_ENVKIT_@OTHER@_CC:q"
         endif
-        if ("$_envkit_in" == yes) then
+        set _envkit_mine = ""
+        if ($?CC) then
+            set _envkit_mine = "x$CC:q"
+        endif
+        if ("$_envkit_mine:q" == "$_envkit_ours:q") then
             setenv _ENVKIT_@SLOT@_CC "$_envkit_cc:q"
             setenv CC "$_envkit_cc:q"
         endif
-        set _envkit_in = yes
-        if ($?CXX) then
-            set _envkit_in = ""
-            if ($?_ENVKIT_@OTHER@_CXX) then
-                if ("x$CXX:q" == "x$_ENVKIT_@OTHER@_CXX:q") set _envkit_in = yes
-            endif
+        set _envkit_ours = ""
+        if ($?_ENVKIT_@OTHER@_CXX) then
+            set _envkit_ours = "x$_ENVKIT_@OTHER@_CXX:q"
         endif
-        if ("$_envkit_in" == yes) then
+        set _envkit_mine = ""
+        if ($?CXX) then
+            set _envkit_mine = "x$CXX:q"
+        endif
+        if ("$_envkit_mine:q" == "$_envkit_ours:q") then
             setenv _ENVKIT_@SLOT@_CXX "$_envkit_cxx:q"
             setenv CXX "$_envkit_cxx:q"
         endif
-        set _envkit_in = yes
-        if ($?CUDAHOSTCXX) then
-            set _envkit_in = ""
-            if ($?_ENVKIT_@OTHER@_CUDAHOSTCXX) then
-                if ("x$CUDAHOSTCXX:q" == "x$_ENVKIT_@OTHER@_CUDAHOSTCXX:q") set _envkit_in = yes
-            endif
+        set _envkit_ours = ""
+        if ($?_ENVKIT_@OTHER@_CUDAHOSTCXX) then
+            set _envkit_ours = "x$_ENVKIT_@OTHER@_CUDAHOSTCXX:q"
         endif
-        if ("$_envkit_in" == yes) then
+        set _envkit_mine = ""
+        if ($?CUDAHOSTCXX) then
+            set _envkit_mine = "x$CUDAHOSTCXX:q"
+        endif
+        if ("$_envkit_mine:q" == "$_envkit_ours:q") then
             setenv _ENVKIT_@SLOT@_CUDAHOSTCXX "$_envkit_cxx:q"
             setenv CUDAHOSTCXX "$_envkit_cxx:q"
         endif

@@ -188,27 +188,32 @@ begin
             end
         end
 
-        # The newest gcc that this toolkit takes, where the system's own is newer; each variable that the user has not
-        # set, universal ones too. One that only the other slot has set counts as unset.
+        # The newest gcc that this toolkit takes, where the system's own is newer; each variable that is as the other slot
+        # has left it, which is unset where that has set nothing. Universal ones count as set.
+        set -l others
+        set -l users
         if test -n @HOST_CC@; and test -x @HOST_CC_FILE@; and test -x @HOST_CXX_FILE@
-            if not set -qg CC; and not set -qU CC
-                or begin
-                    set -qg _ENVKIT_@OTHER@_CC; and test "$CC" = "$_ENVKIT_@OTHER@_CC"
-                end
+            set others
+            set -qg _ENVKIT_@OTHER@_CC; and set others "x$_ENVKIT_@OTHER@_CC"
+            set users
+            set -qg CC; or set -qU CC; and set users "x$CC"
+            if test "$users" = "$others"
                 set -gx _ENVKIT_@SLOT@_CC @HOST_CC@
                 set -gx CC @HOST_CC@
             end
-            if not set -qg CXX; and not set -qU CXX
-                or begin
-                    set -qg _ENVKIT_@OTHER@_CXX; and test "$CXX" = "$_ENVKIT_@OTHER@_CXX"
-                end
+            set others
+            set -qg _ENVKIT_@OTHER@_CXX; and set others "x$_ENVKIT_@OTHER@_CXX"
+            set users
+            set -qg CXX; or set -qU CXX; and set users "x$CXX"
+            if test "$users" = "$others"
                 set -gx _ENVKIT_@SLOT@_CXX @HOST_CXX@
                 set -gx CXX @HOST_CXX@
             end
-            if not set -qg CUDAHOSTCXX; and not set -qU CUDAHOSTCXX
-                or begin
-                    set -qg _ENVKIT_@OTHER@_CUDAHOSTCXX; and test "$CUDAHOSTCXX" = "$_ENVKIT_@OTHER@_CUDAHOSTCXX"
-                end
+            set others
+            set -qg _ENVKIT_@OTHER@_CUDAHOSTCXX; and set others "x$_ENVKIT_@OTHER@_CUDAHOSTCXX"
+            set users
+            set -qg CUDAHOSTCXX; or set -qU CUDAHOSTCXX; and set users "x$CUDAHOSTCXX"
+            if test "$users" = "$others"
                 set -gx _ENVKIT_@SLOT@_CUDAHOSTCXX @HOST_CXX@
                 set -gx CUDAHOSTCXX @HOST_CXX@
             end

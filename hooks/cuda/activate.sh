@@ -163,17 +163,17 @@ else
         \export LD_LIBRARY_PATH="${_envkit_lib}${LD_LIBRARY_PATH:+:${LD_LIBRARY_PATH}}"
     fi
 
-    # The newest gcc that this toolkit takes, where the system's own is newer; each variable that the user has not set.
-    # One that only the other slot has set counts as unset.
+    # The newest gcc that this toolkit takes, where the system's own is newer; each variable that is as the other slot has
+    # left it, which is unset where that has set nothing.
     # shellcheck disable=SC2157  # constant once the value is filled in
     if [ -n @HOST_CC@ ] && [ -x @HOST_CC_FILE@ ] && [ -x @HOST_CXX_FILE@ ]; then
-        if [ -z "${CC+x}" ] || [ "x${CC}" = "${_ENVKIT_@OTHER@_CC+x${_ENVKIT_@OTHER@_CC}}" ]; then
+        if [ "${CC+x${CC}}" = "${_ENVKIT_@OTHER@_CC+x${_ENVKIT_@OTHER@_CC}}" ]; then
             \export _ENVKIT_@SLOT@_CC=@HOST_CC@ CC=@HOST_CC@
         fi
-        if [ -z "${CXX+x}" ] || [ "x${CXX}" = "${_ENVKIT_@OTHER@_CXX+x${_ENVKIT_@OTHER@_CXX}}" ]; then
+        if [ "${CXX+x${CXX}}" = "${_ENVKIT_@OTHER@_CXX+x${_ENVKIT_@OTHER@_CXX}}" ]; then
             \export _ENVKIT_@SLOT@_CXX=@HOST_CXX@ CXX=@HOST_CXX@
         fi
-        if [ -z "${CUDAHOSTCXX+x}" ] || [ "x${CUDAHOSTCXX}" = "${_ENVKIT_@OTHER@_CUDAHOSTCXX+x${_ENVKIT_@OTHER@_CUDAHOSTCXX}}" ]; then
+        if [ "${CUDAHOSTCXX+x${CUDAHOSTCXX}}" = "${_ENVKIT_@OTHER@_CUDAHOSTCXX+x${_ENVKIT_@OTHER@_CUDAHOSTCXX}}" ]; then
             \export _ENVKIT_@SLOT@_CUDAHOSTCXX=@HOST_CXX@ CUDAHOSTCXX=@HOST_CXX@
         fi
     fi

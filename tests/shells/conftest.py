@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,11 @@ class Shell:
     extension: str
     quote: Callable[[str], str]
 
+    @property
+    def hook_extension(self) -> str:
+        """Of the files in activate.d that it runs."""
+        return self.extension
+
     def source(self, path: Path) -> str:
         """Source a file and complain on stdout when its status is not 0."""
         if self.extension == "fish":
@@ -76,6 +82,16 @@ class Shell:
     def dump(self, file: Path) -> str:
         return f"{ENV_PROGRAM} -0 > {self.quote(str(file))}\n"
 
+    def show(self, names: tuple[str, ...], file: Path) -> str:
+        """As ``dump``, for some variables and without starting a program (tcsh cannot); unset ones are left out."""
+        if self.extension == "csh":
+            return self.dump(file)
+        if self.extension == "fish":
+            shown = "".join(f"set -q {name}; and printf '%s\\0' \"{name}=${name}\"\n" for name in names)
+            return f"begin\n{shown}end > {self.quote(str(file))}\n"
+        words = " ".join(f'"${{{name}+{name}=}}${{{name}-}}"' for name in names)
+        return f"\\printf '%s\\0' {words} > {self.quote(str(file))}\n"
+
     def run(self, script: str, env: dict[str, str], folder: Path, options: tuple[str, ...] = ()) -> Result:
         """Run a script; each line ``DUMP`` in it records the whole exported environment."""
         folder.mkdir(exist_ok=True, parents=True)
@@ -108,6 +124,26 @@ class Shell:
         return Result(child.returncode, out.decode(), err.decode(), dumps)
 
 
+class Xonsh(Shell):
+    """Only in a ``Session``. It knows hooks by conda's way alone: bash runs them, and xonsh takes over the variables.
+
+    Source of the words: conda/activate.py, ``XonshActivator``, at commit 0f64223f.
+    """
+
+    @property
+    def hook_extension(self) -> str:
+        return "sh"
+
+    def source(self, path: Path) -> str:
+        return f'source-bash --suppress-skip-message -n "{path}"\n'
+
+    def export(self, name: str, value: str) -> str:
+        return f"${name} = {value!r}\n"
+
+    def unset(self, name: str) -> str:
+        return f"if {name!r} in ${{...}}:\n    del ${name}\n"
+
+
 def read_dump(file: Path) -> dict[str, str]:
     if not file.exists():
         return {}
@@ -123,11 +159,15 @@ SHELLS = {
         Shell("zsh", ("zsh", "-f"), "sh", quote_posix),
         Shell("fish", ("fish", "--no-config"), "fish", quote_fish),
         Shell("tcsh", ("tcsh", "-f"), "csh", quote_csh),
+        Xonsh("xonsh", ("xonsh", "--no-rc"), "xsh", repr),
     )
 }
 
 
 def get_shell(name: str) -> Shell:
+    if name == "xonsh":
+        pytest.importorskip("xonsh")
+        return replace(SHELLS[name], argv=(sys.executable, "-m", *SHELLS[name].argv))
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"{name} is not installed")
@@ -146,7 +186,7 @@ def posix_shell(request) -> Shell:
 
 @pytest.fixture
 def every_shell() -> list[Shell]:
-    return [get_shell(name) for name in SHELLS if shutil.which(name)]
+    return [get_shell(name) for name in SHELLS if name != "xonsh" and shutil.which(name)]
 
 
 @pytest.fixture
@@ -210,8 +250,6 @@ VENV_COMMANDS = {
 
 @pytest.fixture(scope="session")
 def make_venv():
-    import sys  # noqa: PLC0415 - the interpreter that runs the tests makes the environments
-
     def _make(kind: str, prefix: Path, toolkit: Toolkit | None = None, *, attach=True, **options) -> Path:
         command = [sys.executable, *VENV_COMMANDS[kind]]
         if kind == "uv":
@@ -238,21 +276,34 @@ class Session:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._start()
+
+    def _start(self) -> None:
         argv: tuple[str, ...] = (*self.shell.argv, "-s")
         if self.shell.extension == "fish":  # fish reads all of stdin before it starts
             argv = (*self.shell.argv, "-c", "while read -l line; source $line; end")
-        with (self.folder / "stderr").open("wb") as errors:
+        if self.shell.extension == "xsh":
+            argv = (*self.shell.argv, "-c", "for line in iter(input, ''):\n    source @(line)\n")
+        with (self.folder / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
                 argv, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
 
-    def do(self, text: str) -> dict[str, str]:
-        """Run text and give the exported environment after it."""
-        self.count += 1
-        dump = self.folder / f"dump{self.count}"
-        file = self.folder / f"step{self.count}.{self.shell.extension}"
-        file.write_text(text + self.shell.dump(dump) + "echo done\n", encoding="utf-8")
-        sourcing = {"fish": "", "csh": "source "}.get(self.shell.extension, ". ")
+    def move_to_a_new_window(self) -> None:
+        """Start the shell anew, as a terminal does that is opened from this one: with the exported variables."""
+        self.env = self.do("")
+        self.close()
+        self._start()
+
+    def do(self, text: str, only: tuple[str, ...] = ()) -> dict[str, str]:
+        """Run text and give the exported environment after it, or only some variables, which is quicker."""
+        self.count += 1  # two files in turn: the shell may not have read the end of the last one yet
+        dump, file = self.folder / "dump", self.folder / f"step{self.count % 2}.{self.shell.extension}"
+        dump.unlink(missing_ok=True)
+        show = self.shell.show(only, dump) if only else self.shell.dump(dump)
+        done = "print('done', flush=True)" if self.shell.extension == "xsh" else "echo done"
+        file.write_text(f"{text}{show}{done}\n", encoding="utf-8")
+        sourcing = {"fish": "", "xsh": "", "csh": "source "}.get(self.shell.extension, ". ")
         line = str(file) if not sourcing else sourcing + self.shell.quote(str(file))
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
@@ -266,6 +317,8 @@ class Session:
         return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")
 
     def close(self) -> None:
+        if self.shell.extension == "xsh":
+            self.process.stdin.write(b"\n")
         self.process.stdin.close()
         self.process.wait(timeout=30)
         self.process.stdout.close()
@@ -278,6 +331,7 @@ class CondaReplay:
     session: Session
     history: list[tuple[Path, bool]] = field(default_factory=list)  # (prefix, stacked), top last
     environment: dict[str, str] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()  # where not empty, ``environment`` has these variables alone
 
     def __post_init__(self) -> None:
         self.environment = self.session.do("")
@@ -292,7 +346,7 @@ class CondaReplay:
         old = self.active
         self.history.append((prefix, stack and old is not None))
         if old is None or stack:
-            text = self._export_path([f"{prefix}/bin", *self._path()]) + self._conda_variables()
+            text = self.export_path([f"{prefix}/bin", *self.path()]) + self._conda_variables()
             return self._run(text + self._scripts(prefix, "activate"))
         return self._switch(old, prefix)
 
@@ -301,35 +355,35 @@ class CondaReplay:
 
     def _switch(self, old: Path, new: Path) -> dict[str, str]:
         path = self._replaced(old, new)
-        text = self._scripts(old, "deactivate") + self._export_path(path) + self._conda_variables()
+        text = self._scripts(old, "deactivate") + self.export_path(path) + self._conda_variables()
         return self._run(text + self._scripts(new, "activate"))
 
     def deactivate(self) -> dict[str, str]:
         old, stacked = self.history.pop()
         below = self.active
         path = self._replaced(old, None if below is None or stacked else below)
-        text = self._export_path(path) + self._scripts(old, "deactivate") + self._conda_variables()
+        text = self.export_path(path) + self._scripts(old, "deactivate") + self._conda_variables()
         return self._run(text + (self._scripts(below, "activate") if below else ""))
 
     def edit(self, text: str) -> dict[str, str]:
         return self._run(text)
 
     def _run(self, text: str) -> dict[str, str]:
-        self.environment = self.session.do(text)
+        self.environment = self.session.do(text, self.watched)
         return self.environment
 
-    def _path(self) -> list[str]:
+    def path(self) -> list[str]:
         return self.environment["PATH"].split(":")
 
     def _replaced(self, old: Path, new: Path | None) -> list[str]:
-        path = self._path()
+        path = self.path()
         at = 0
         if f"{old}/bin" in path:
             at = path.index(f"{old}/bin")
             del path[at]
         return path if new is None else [*path[:at], f"{new}/bin", *path[at:]]
 
-    def _export_path(self, path: list[str]) -> str:
+    def export_path(self, path: list[str]) -> str:
         if self.session.shell.extension == "fish":
             return "set -gx PATH " + " ".join(map(self.session.shell.quote, path)) + "\n"
         return self.session.shell.export("PATH", ":".join(path))
@@ -344,7 +398,7 @@ class CondaReplay:
 
     def _scripts(self, prefix: Path, direction: str) -> str:
         folder = prefix / "etc" / "conda" / f"{direction}.d"
-        files = sorted(folder.glob(f"*.{self.session.shell.extension}"), reverse=direction == "deactivate")
+        files = sorted(folder.glob(f"*.{self.session.shell.hook_extension}"), reverse=direction == "deactivate")
         return "".join(map(self.session.shell.source, files))
 
 

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from envkit.errors import DownloadError
 from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.probes.toolkits import toolkit_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def site(folder: Path) -> Path:
