@@ -46,6 +46,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "cuda check": {"toolkit": None, "steps": []},
     "cuda plan": {"release": None, "routes": []},
     "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
+    "kernel": {"environment": None, "kernel": None},
     "specs": {"specs": []},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
