@@ -15,20 +15,23 @@ import contextlib
 import os
 import re
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
+from envkit.activation.hooks import HookState
 from envkit.activation.shells import SHELLS
 from envkit.errors import InvalidFileError, NotFoundError
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from envkit.activation.shells import Shell
 
+_WITH_BREAK = b" (and the line break before)"
+"""In the mark of a block behind a script that does not end with a line break: taking it out takes that out too."""
 _BLOCK = re.compile(
-    rb"^[ ]*(?:#|@rem) >>> envkit (activate|deactivate) hooks >>>\r?\n"
+    rb"(?:\r?\n(?=[^\n]*" + re.escape(_WITH_BREAK) + rb" >>>\r?\n))?"
+    rb"^[ ]*(?:#|@rem) >>> envkit (activate|deactivate) hooks(?:" + re.escape(_WITH_BREAK) + rb")? >>>\r?\n"
     rb".*?^[ ]*(?:#|@rem) <<< envkit \1 hooks <<<\r?\n",
     re.DOTALL | re.MULTILINE,
 )
@@ -71,6 +74,22 @@ def attach_hooks(prefix: Path) -> tuple[Path, ...]:
         path.parent.mkdir(exist_ok=True)
         _replace(path, text)
     return tuple(path for path, _ in scripts if path in wanted)
+
+
+def attachment_states(prefix: Path) -> tuple[HookState, ...]:
+    """For each activation script whether it runs the hooks: ``missing`` where nothing of ours is in it."""
+    states = []
+    for path, shell in _scripts(prefix):
+        state: Literal["current", "stale", "missing"] = "stale"
+        with contextlib.suppress(InvalidFileError, FileNotFoundError):
+            wanted = _wanted(path, shell, prefix)
+            if not wanted:  # one that is left alone
+                continue
+            state = "current" if all(file.read_bytes() == text for file, text in wanted.items()) else "stale"
+        if not any(mark in path.read_bytes() for mark in _MARKS):
+            state = "missing"
+        states.append(HookState(shell.name, path, state))
+    return tuple(states)
 
 
 def detach_hooks(prefix: Path) -> tuple[Path, ...]:
@@ -125,7 +144,7 @@ def _attached(path: Path, shell: Shell) -> bytes:
     text = text[:at] + _part(f"deactivate.{shell.extension}", text) + text[at:]
     signature = _SIGNATURE.search(text) if shell.extension == "ps1" else None
     end = len(text) if signature is None else signature.start()
-    return text[:end] + _part(f"activate.{shell.extension}", text) + text[end:]
+    return _followed(text[:end], _part(f"activate.{shell.extension}", text)) + text[end:]
 
 
 def _attached_to_bat(path: Path) -> dict[Path, bytes]:
@@ -139,7 +158,7 @@ def _attached_to_bat(path: Path) -> dict[Path, bytes]:
             hint="Make the environment again, or call the files in etc\\conda\\activate.d yourself.",
         )
     left = _original(beside)
-    return {path: text + _part("activate.bat", text), beside: _part("deactivate.bat", left) + left}
+    return {path: _followed(text, _part("activate.bat", text)), beside: _part("deactivate.bat", left) + left}
 
 
 def _attached_to_csh(path: Path, prefix: Path) -> dict[Path, bytes]:
@@ -152,7 +171,14 @@ def _attached_to_csh(path: Path, prefix: Path) -> dict[Path, bytes]:
         (shell,) = (shell for shell in SHELLS if shell.extension == "csh")
         at = _start_of_deactivate(path, text, shell)
         text = text[:at] + _part("alias.csh").rstrip(b"\n") + text[at:]
-    return files | {path: text + _part("activate.csh")}
+    return files | {path: _followed(text, _part("activate.csh"))}
+
+
+def _followed(text: bytes, block: bytes) -> bytes:
+    if text.endswith(b"\n"):
+        return text + block
+    line_break = b"\r\n" if b"\r\n" in text else b"\n"
+    return text + line_break + block.replace(b" hooks >>>", b" hooks" + _WITH_BREAK + b" >>>", 1)
 
 
 def _start_of_deactivate(path: Path, text: bytes, shell: Shell) -> int:
@@ -175,8 +201,7 @@ def _part(name: str, beside: bytes = b"") -> bytes:
 
 
 def _original(path: Path) -> bytes:
-    text = _without_ours(path.read_bytes())
-    return text if text.endswith(b"\n") else text + b"\n"
+    return _without_ours(path.read_bytes())
 
 
 def _without_ours(text: bytes) -> bytes:
@@ -184,11 +209,16 @@ def _without_ours(text: bytes) -> bytes:
 
 
 def _replace(path: Path, text: bytes) -> bool:
+    target = Path(os.path.realpath(path))  # a link stays one
     try:
-        if path.read_bytes() == text:
+        if target.read_bytes() == text:
             return False
-        mode = stat.S_IMODE(path.stat().st_mode)
+        before = target.stat()
     except FileNotFoundError:
-        mode = 0o644
-    fs.write_bytes(path, text, mode=mode)
+        fs.write_bytes(target, text)
+        return True
+    fs.write_bytes(target, text, mode=stat.S_IMODE(before.st_mode))
+    if hasattr(os, "chown") and target.stat().st_gid != before.st_gid:
+        with contextlib.suppress(OSError):  # a group that this user is not in any more
+            os.chown(target, -1, before.st_gid)
     return True

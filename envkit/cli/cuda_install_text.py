@@ -8,6 +8,7 @@ from envkit.cli.cuda_check_text import check_lines
 
 if TYPE_CHECKING:
     from envkit.operations.cuda_install import InstallResult
+    from envkit.operations.cuda_remove import ToolkitRemoval
 
 
 def install_lines(result: InstallResult) -> list[str]:
@@ -33,3 +34,10 @@ def _places(result: InstallResult) -> str:
     if result.record.source == "pypi":
         return "PyPI or your mirror"
     return ", ".join(sorted({item.channel for item in result.record.packages if hasattr(item, "channel")}))
+
+
+def removal_lines(result: ToolkitRemoval) -> list[str]:
+    """What was deleted, or only forgotten."""
+    if result.removed is not None:
+        return [f"Removed {result.removed}."]
+    return [f"Forgot {result.forgotten}; the folder itself is as it was."]

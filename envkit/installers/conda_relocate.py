@@ -17,8 +17,8 @@ _META = "conda-meta"
 def relocate(prefix: Path, final: Path) -> None:
     """Write ``final`` into the files that name ``prefix``, as conda does when it installs a package.
 
-    Text files get the other path; in binary files it is filled up with zeros to the length that was there. The packages'
-    records tell which files these are.
+    Text files get the other path; in binary files it is filled up with zeros to the length that was there. The
+    packages' records tell which files these are.
     https://docs.conda.io/projects/conda-build/en/stable/resources/make-relocatable.html
 
     Args:

@@ -72,7 +72,7 @@ class InstallResult:
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit cuda install --json`` (docs/json.md)."""
         return {
-            "toolkit": self.toolkit.to_json(),
+            "toolkit": self.toolkit.to_full_json(),
             "installed": self.installed,
             "source": self.record.source,
             "libraries": list(self.record.libraries),

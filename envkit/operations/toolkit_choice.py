@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import __version__
+from envkit.compat.tables import version_key
 from envkit.compat.toolkit_channels import (
     channel_libraries,
     channel_toolkits,
@@ -82,7 +83,7 @@ def choose(what: str, options: InstallOptions, progress: Progress) -> ToolkitRec
     if version is None:
         raise _unknown(what, options.source)
     libraries = _libraries(options.libraries, channel_libraries())
-    there = next((item for item in installed_toolkits().values() if item.version == version), None)
+    there = next((item for item in installed_toolkits() if item.version == version), None)
     if there is not None and there.source == "conda" and set(libraries) <= set(there.libraries):
         return there  # the channels are not asked again
     records = solve_toolkit(version, libraries, platform=platform, offline=options.offline, progress=progress)
@@ -90,12 +91,13 @@ def choose(what: str, options: InstallOptions, progress: Progress) -> ToolkitRec
 
 
 def _unknown(what: str, source: str | None) -> NotFoundError:
-    known = {"pypi": wheel_toolkits(), "conda": channel_toolkits()}
-    lists = [f"{name}: {', '.join(versions)}" for name, versions in known.items() if source in {None, name}]
+    known = [*(wheel_toolkits() if source != "conda" else ()), *(channel_toolkits() if source != "pypi" else ())]
+    releases = {".".join(version.split(".")[:2]) for version in known}
     return NotFoundError(
         f"envkit knows no CUDA {what} to install{f' from {source}' if source else ''}.",
         why=left_out(what) if source != "conda" else None,
-        hint=f"Known are, {'; '.join(lists)}. For others `envkit cuda plan {what}` prints what root has to do.",
+        hint=f"Known releases: {', '.join(sorted(releases, key=version_key, reverse=True))}. For others "
+        f"`envkit cuda plan {what}` prints what root has to do.",
     )
 
 

@@ -11,15 +11,22 @@ from envkit.operations.environments import word_for
 
 if TYPE_CHECKING:
     from envkit.model.environment import Environment
+    from envkit.model.toolkit import Toolkit
 
 
 def of_toolkit(environment: Environment) -> list[Finding]:
     """Whether the toolkit is still there, as the hooks see it: they take the first folder that has a ``bin``."""
-    toolkit = environment.toolkit
-    if toolkit is None or environment.state != "complete" or _has_bin(str(toolkit.path)):
+    if environment.toolkit is None or environment.state != "complete":
         return []
-    name, version = environment.name, toolkit.version or "?"
-    fix = [f"Another toolkit: `envkit hooks install {word_for(environment)} --toolkit V|DIR`."]
+    return of_missing_toolkit(environment.toolkit, environment.name, word_for(environment))
+
+
+def of_missing_toolkit(toolkit: Toolkit, name: str, word: str) -> list[Finding]:
+    """The same of any prefix; ``word`` is what a user types for it."""
+    if _has_bin(str(toolkit.path)):
+        return []
+    version = toolkit.version or "?"
+    fix = [f"Another toolkit: `envkit hooks install {word} --toolkit V|DIR`."]
     taken = next((folder for folder in usual_folders(toolkit.version, toolkit.release) if _has_bin(folder)), None)
     if taken is not None:
         return [
@@ -27,12 +34,13 @@ def of_toolkit(environment: Environment) -> list[Finding]:
                 "toolkit-moved",
                 "note",
                 f"The CUDA toolkit of {name} is not in its folder any more; activation takes {taken}.",
-                fix=(f"`envkit hooks install {word_for(environment)} --toolkit {taken}` records that.",),
+                fix=(f"`envkit hooks install {word} --toolkit {taken}` records that.",),
                 evidence=(str(toolkit.path),),
             )
         ]
     if toolkit.release is not None:
         fix.append(f"Without root: `envkit cuda install {toolkit.release}`, then the same with its folder.")
+    fix.append(f"`envkit hooks remove {word}` ends the switching.")
     return [
         Finding(
             "toolkit-gone",

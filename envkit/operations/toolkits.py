@@ -15,7 +15,7 @@ from envkit.activation import check_path
 from envkit.backends.conda import find_conda
 from envkit.errors import EnvkitError, NotFoundError, UsageError
 from envkit.model.texts import hiding_character
-from envkit.operations.cleanup import conda_prefixes
+from envkit.operations.conda_prefixes import conda_prefixes
 from envkit.operations.environments import is_path, prefix_from, registered_prefixes
 from envkit.operations.locking import list_lock
 from envkit.probes.added_toolkits import SCHEMA, added_file, read_added

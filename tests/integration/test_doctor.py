@@ -287,8 +287,11 @@ def test_a_prefix_that_is_a_file_is_no_environment(envkit, prefix):
 def test_the_page_lists_every_finding():
     root = Path(__file__).parents[2]
     code = "".join(path.read_text() for path in (root / "envkit" / "operations").glob("d*.py"))
+    code += (root / "envkit" / "operations" / "hooks_diagnosis.py").read_text()
     page = (root / "docs" / "doctor.md").read_text()
-    ids = set(re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|guard|old)-[a-z-]+)"', code))
+    ids = set(
+        re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkit|guard|old)-[a-z-]+)"', code)
+    )
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:
         assert f"| `{name}` |" in page, name

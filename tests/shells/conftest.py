@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,11 @@ class Shell:
     argv: tuple[str, ...]
     extension: str
     quote: Callable[[str], str]
+
+    @property
+    def hook_extension(self) -> str:
+        """Of the files in activate.d that it runs."""
+        return self.extension
 
     def source(self, path: Path) -> str:
         """Source a file and complain on stdout when its status is not 0."""
@@ -118,6 +124,26 @@ class Shell:
         return Result(child.returncode, out.decode(), err.decode(), dumps)
 
 
+class Xonsh(Shell):
+    """Only in a ``Session``. It knows hooks by conda's way alone: bash runs them, and xonsh takes over the variables.
+
+    Source of the words: conda/activate.py, ``XonshActivator``, at commit 0f64223f.
+    """
+
+    @property
+    def hook_extension(self) -> str:
+        return "sh"
+
+    def source(self, path: Path) -> str:
+        return f'source-bash --suppress-skip-message -n "{path}"\n'
+
+    def export(self, name: str, value: str) -> str:
+        return f"${name} = {value!r}\n"
+
+    def unset(self, name: str) -> str:
+        return f"if {name!r} in ${{...}}:\n    del ${name}\n"
+
+
 def read_dump(file: Path) -> dict[str, str]:
     if not file.exists():
         return {}
@@ -133,11 +159,15 @@ SHELLS = {
         Shell("zsh", ("zsh", "-f"), "sh", quote_posix),
         Shell("fish", ("fish", "--no-config"), "fish", quote_fish),
         Shell("tcsh", ("tcsh", "-f"), "csh", quote_csh),
+        Xonsh("xonsh", ("xonsh", "--no-rc"), "xsh", repr),
     )
 }
 
 
 def get_shell(name: str) -> Shell:
+    if name == "xonsh":
+        pytest.importorskip("xonsh")
+        return replace(SHELLS[name], argv=(sys.executable, "-m", *SHELLS[name].argv))
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"{name} is not installed")
@@ -156,7 +186,7 @@ def posix_shell(request) -> Shell:
 
 @pytest.fixture
 def every_shell() -> list[Shell]:
-    return [get_shell(name) for name in SHELLS if shutil.which(name)]
+    return [get_shell(name) for name in SHELLS if name != "xonsh" and shutil.which(name)]
 
 
 @pytest.fixture
@@ -220,8 +250,6 @@ VENV_COMMANDS = {
 
 @pytest.fixture(scope="session")
 def make_venv():
-    import sys  # noqa: PLC0415 - the interpreter that runs the tests makes the environments
-
     def _make(kind: str, prefix: Path, toolkit: Toolkit | None = None, *, attach=True, **options) -> Path:
         command = [sys.executable, *VENV_COMMANDS[kind]]
         if kind == "uv":
@@ -254,6 +282,8 @@ class Session:
         argv: tuple[str, ...] = (*self.shell.argv, "-s")
         if self.shell.extension == "fish":  # fish reads all of stdin before it starts
             argv = (*self.shell.argv, "-c", "while read -l line; source $line; end")
+        if self.shell.extension == "xsh":
+            argv = (*self.shell.argv, "-c", "for line in iter(input, ''):\n    source @(line)\n")
         with (self.folder / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
                 argv, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
@@ -271,8 +301,9 @@ class Session:
         dump, file = self.folder / "dump", self.folder / f"step{self.count % 2}.{self.shell.extension}"
         dump.unlink(missing_ok=True)
         show = self.shell.show(only, dump) if only else self.shell.dump(dump)
-        file.write_text(f"{text}{show}echo done\n", encoding="utf-8")
-        sourcing = {"fish": "", "csh": "source "}.get(self.shell.extension, ". ")
+        done = "print('done', flush=True)" if self.shell.extension == "xsh" else "echo done"
+        file.write_text(f"{text}{show}{done}\n", encoding="utf-8")
+        sourcing = {"fish": "", "xsh": "", "csh": "source "}.get(self.shell.extension, ". ")
         line = str(file) if not sourcing else sourcing + self.shell.quote(str(file))
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
@@ -286,6 +317,8 @@ class Session:
         return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")
 
     def close(self) -> None:
+        if self.shell.extension == "xsh":
+            self.process.stdin.write(b"\n")
         self.process.stdin.close()
         self.process.wait(timeout=30)
         self.process.stdout.close()
@@ -365,7 +398,7 @@ class CondaReplay:
 
     def _scripts(self, prefix: Path, direction: str) -> str:
         folder = prefix / "etc" / "conda" / f"{direction}.d"
-        files = sorted(folder.glob(f"*.{self.session.shell.extension}"), reverse=direction == "deactivate")
+        files = sorted(folder.glob(f"*.{self.session.shell.hook_extension}"), reverse=direction == "deactivate")
         return "".join(map(self.session.shell.source, files))
 
 

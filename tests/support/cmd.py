@@ -8,11 +8,14 @@ is an error, so a value that became a command is noticed; so is a line that is l
 
 from __future__ import annotations
 
+import functools
 import ntpath
 import re
 from dataclasses import dataclass, field
 
 LONGEST = 8191
+_PLAIN = re.compile(r'"[^"\n]*"?|[^"&|<>^)\n]+')
+_COMMENT = re.compile(r"(?i)[ @]*(rem\b|:)")
 _UNKNOWN = "this reader knows no such thing: "
 
 
@@ -53,10 +56,8 @@ class Cmd:
     def call(self, file: str, label: str | None = None, arguments: tuple[str, ...] = ()) -> None:
         """CALL a batch file, or a label in it, with what SETLOCAL has left open closed afterwards."""
         data = self.files[ntpath.normpath(ntpath.join(self._folders[-1], file)).lower()]
-        lines = data.split(b"\n")
-        if label is not None and not data.count(b"\r\n") == data.count(b"\n"):
-            raise AssertionError("labels are found only in files with line ends of cmd")
-        at = 0 if label is None else _label(lines, label, 0)
+        lines, labels = _read(data)
+        at = 0 if label is None else labels[label]
         depth = len(self._scopes)
         while at < len(lines):
             text, at = self._statement(lines, at, (file, *arguments))
@@ -66,9 +67,7 @@ class Cmd:
                 if jump.label is None:
                     self.status = jump.status
                     break
-                if data.count(b"\r\n") != data.count(b"\n"):
-                    raise AssertionError("labels are found only in files with line ends of cmd") from None
-                at = _label(lines, jump.label, at)
+                at = labels[jump.label]
         while len(self._scopes) > depth:
             self._endlocal()
 
@@ -78,7 +77,7 @@ class Cmd:
         while True:
             line = lines[at].removesuffix(b"\r").decode(self.page, "replace")
             at += 1
-            if line.lstrip(" @").lower().startswith(("rem ", ":")):
+            if _COMMENT.match(line):
                 line = ""
             text += self._percent(line, arguments)
             if _open_parentheses(text) <= 0 or at == len(lines):
@@ -92,7 +91,9 @@ class Cmd:
         done, at = "", 0
         while at < len(line):
             if line[at] != "%":
-                done, at = done + line[at], at + 1
+                end = line.find("%", at)
+                end = len(line) if end == -1 else end
+                done, at = done + line[at:end], end
                 continue
             if line.startswith("%%", at):
                 done, at = done + "%", at + 2
@@ -136,11 +137,8 @@ class Cmd:
 
     def _expanded(self, text: str) -> str:
         """Variables of FOR, then delayed expansion where it is on."""
-        text = re.sub(
-            r"%(~?)([A-Za-z])",
-            lambda m: m[0] if m[2] not in self._for else _stripped(self._for[m[2]]) if m[1] else self._for[m[2]],
-            text,
-        )
+        if "%" in text:
+            text = re.sub(r"%(?:(~)([fnx]*))?([A-Za-z])", self._of_for, text)
         if self.delayed and "!" in text:
             parts = re.sub(r"\^(.)", lambda m: m[1] if m[1] != "!" else "\0", text).split("!")
             pairs = [part if at % 2 == 0 else self._value(part) for at, part in enumerate(parts)]
@@ -149,8 +147,19 @@ class Cmd:
             raise AssertionError("the line is too long")
         return text
 
+    def _of_for(self, match: re.Match[str]) -> str:
+        if match[3] not in self._for:
+            return match[0]
+        value = self._for[match[3]]
+        if match[1]:
+            value = value.removeprefix('"').removesuffix('"')
+        return {"f": ntpath.normpath, "nx": ntpath.basename}.get(match[2] or "", str)(value)
+
     def _chain(self, text: _Text, *, run: bool = True) -> bool:
         """Commands with `&`, `&&` and `||` between them, to the end of the line; gives whether the last one did it."""
+        if not run and "(" not in text.rest and ")" not in text.rest:
+            text.rest = "".join(text.rest.partition("\n")[1:])
+            return False
         fine = self._command(text, run=run)
         while operator := text.take(r"\s*(&&|\|\||&)"):
             wanted = {"&": True, "&&": fine, "||": not fine}[operator[1]]
@@ -360,50 +369,43 @@ class _Text:
         self.rest = text
 
     def take(self, pattern: str) -> re.Match[str] | None:
-        match = re.match(pattern, self.rest)
+        match = _compiled(pattern).match(self.rest)
         if match:
             self.rest = self.rest[match.end() :]
         return match
 
     def simple(self) -> tuple[str, bool, bool]:
         """One command: its text, whether its output goes to NUL, or to stderr."""
-        done, quoted, quiet, to_stderr = "", False, False, False
+        done, quiet, to_stderr = "", False, False
         while self.rest:
-            letter = self.rest[0]
-            if letter == '"':
-                quoted = not quoted
-            elif letter == "\n" or (not quoted and letter in "&|"):
+            if plain := _PLAIN.match(self.rest):
+                done, self.rest = done + plain[0], self.rest[plain.end() :]
+            elif self.rest[0] in "\n&|" or (self.rest[0] == ")" and "(" not in done):
                 break
-            elif not quoted and letter == ")" and "(" not in done:
-                break
-            elif not quoted and letter == "^":
-                done, self.rest = done + self.rest[1:2], self.rest[2:]
-                continue
-            elif not quoted and letter in "<>":
-                target = self.take(r"(?i)>(&2|\s*nul)\s*")
-                if target is None:
-                    raise AssertionError(_UNKNOWN + self.rest)
+            elif self.rest[0] in "^)":
+                skipped = self.rest[0] == "^"
+                done, self.rest = done + self.rest[skipped : skipped + 1], self.rest[skipped + 1 :]
+            elif target := self.take(r"(?i)>(&2|[ ]*nul)[ ]*"):
                 quiet, to_stderr = quiet or target[1] != "&2", to_stderr or target[1] == "&2"
-                continue
-            done, self.rest = done + letter, self.rest[1:]
+            else:
+                raise AssertionError(_UNKNOWN + self.rest)
         return done, quiet, to_stderr
 
 
-def _label(lines: list[bytes], name: str, at: int) -> int:
-    """The line behind a label; cmd looks from where it is, then from the top."""
-    for number in (*range(at, len(lines)), *range(at)):
-        line = lines[number].strip().lower()
-        if line.startswith(b":") and line[1:].split()[:1] == [name.encode()]:
-            return number + 1
-    raise AssertionError(f"there is no label {name}")
+_compiled = functools.cache(re.compile)
+
+
+@functools.cache
+def _read(data: bytes) -> tuple[list[bytes], dict[str, int]]:
+    """The lines of a file, and the one behind each label; cmd finds labels only in files with its own line ends."""
+    lines = data.split(b"\n")
+    starts = {line.strip()[1:].split()[0].decode().lower(): at for at, line in enumerate(lines, 1) if line[:1] == b":"}
+    return lines, starts if data.count(b"\r\n") == len(lines) - 1 else {}
 
 
 def _open_parentheses(text: str) -> int:
     """How many blocks are open; parentheses in quotes, and behind ``echo``, are text."""
+    if "(" not in text and ")" not in text:
+        return 0
     plain = re.sub(r'(?i)"[^"\n]*"|\becho\(?[^\n&]*', "", text)
     return plain.count("(") - plain.count(")")
-
-
-def _stripped(text: str) -> str:
-    text = text.removeprefix('"')
-    return text.removesuffix('"')
