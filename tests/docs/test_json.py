@@ -95,7 +95,8 @@ def test_the_page_documents_every_command_with_json():
     with_json = set()
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
-        parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        words = command.list_commands(context) if isinstance(command, click.Group) else []
+        parts = [(word, command.get_command(context, word)) for word in words] or [("", command)]
         for word, part in parts:
             options = {option for parameter in part.params for option in parameter.opts}
             with_json |= {f"{name} {word}".strip()} if "--json" in options else set()

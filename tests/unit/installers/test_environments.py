@@ -77,6 +77,7 @@ def test_virtualenv_keeps_where_its_data_lies_and_nothing_else(monkeypatch, tmp_
         monkeypatch.setenv(f"VIRTUALENV_{name}", "1")
     changes = virtualenv_environment(tmp_path / "virtualenv.ini")
     assert changes.pop("VIRTUALENV_CONFIG_FILE") == str(tmp_path / "virtualenv.ini")
+    assert changes.pop("VIRTUALENV_CUDA") == "none"  # the hooks are envkit's own work
     assert set(changes.values()) == {None}
     assert "VIRTUALENV_SYSTEM_SITE_PACKAGES" in changes
     assert "VIRTUALENV_OVERRIDE_APP_DATA" not in changes
