@@ -59,19 +59,28 @@ def environment_code(env: str, progress: Progress, *, syntax: str | None = None,
     """
     if syntax is not None and as_dotenv:
         raise UsageError("--shell and --dotenv are two forms of the same.", hint="Choose one.")
-    environment = usable_environment(env, progress)
-    before = dict(os.environ)
-    after = {name: value for name, value in _entered(environment, progress).items() if not _LEFT_OUT.match(name)}
-    unset = tuple(name for name in before if name not in after and not _LEFT_OUT.match(name))
-    is_active = str(environment.prefix) in {before.get("VIRTUAL_ENV"), before.get("CONDA_PREFIX")}
-    told = {
-        name: value for name, value in after.items() if before.get(name) != value or (is_active and name in _ALWAYS)
-    }
+    told, unset = changed_variables(usable_environment(env, progress), progress)
     if not as_dotenv:
         return exports(syntax or _own_shell(), told, unset)
     if unset:
         progress.note(f"A .env file cannot unset what the environment unsets: {', '.join(unset)}.")
     return dotenv(told)
+
+
+def changed_variables(environment: Environment, progress: Progress) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What an active environment changes of this process's variables: what it sets, and the names that it unsets.
+
+    Raises:
+        EnvironmentStateError: it cannot be activated.
+    """
+    before = dict(os.environ)
+    after = {name: value for name, value in _entered(environment, progress).items() if not _LEFT_OUT.match(name)}
+    unset = tuple(name for name in before if name not in after and not _LEFT_OUT.match(name))
+    is_active = str(environment.prefix) in {before.get("VIRTUAL_ENV"), before.get("CONDA_PREFIX")}
+    changed = {
+        name: value for name, value in after.items() if before.get(name) != value or (is_active and name in _ALWAYS)
+    }
+    return changed, unset
 
 
 def _entered(environment: Environment, progress: Progress) -> dict[str, str]:

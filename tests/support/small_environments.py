@@ -23,12 +23,15 @@ spec: small
 spec_sha256: null
 created_by: a test
 installer: pip
-python: "3.11"
+python: "{python}"
 cuda: cpu
 toolkit: none
 host_compiler: false
 platforms:
-  linux-64: {needs: {}, packages: [], base: []}
+  linux-64:
+    needs: {}
+    packages: [{name: stub, version: "1.0", file: stub-1.0-py3-none-any.whl, sha256: "{sha256}"}]
+    base: []
 """
 
 
@@ -43,7 +46,9 @@ def small_environment(prefix: Path, toolkit: Toolkit | None, *, backend: str = "
         (prefix / "conda-meta" / "history").touch()
         (prefix / "bin" / "python").symlink_to(sys.executable)
     (prefix / ".envkit").mkdir()
-    (prefix / ".envkit" / "lock.yaml").write_text(LOCK)
+    (prefix / ".envkit" / "lock.yaml").write_text(
+        LOCK.replace("{python}", ".".join(map(str, sys.version_info[:2]))).replace("{sha256}", "0" * 64)
+    )
     install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit)
     if guard:
         install_guard(Guarded(prefix, "pip", prefix.name), Silent())
