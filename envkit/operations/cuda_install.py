@@ -139,11 +139,12 @@ def _there(folder: Path, wanted: ToolkitRecord) -> ToolkitRecord | None:
         raise ExistsError(f"{folder} is there, and envkit has not made it.", hint="Move it away and run again.")
     if {item.sha256 for item in wanted.packages} <= {item.sha256 for item in found.packages}:
         return found
-    again = f"`envkit cuda remove {wanted.version}`, then install again."
+    libraries = "".join(f" --with {name}" for name in sorted({*wanted.libraries, *found.libraries}))
+    again = f"`envkit cuda remove {wanted.version}`, then `envkit cuda install {wanted.version}{libraries}`."
     missing = sorted({item.name for item in wanted.packages} - {item.name for item in found.packages})
     if missing:
         raise ExistsError(f"CUDA {wanted.version} is there, without {', '.join(missing)}.", hint=again)
-    raise ExistsError(f"CUDA {wanted.version} is there, from other files (source: {found.source}).", hint=again)
+    raise ExistsError(f"CUDA {wanted.version} is there, from other files (of {found.source}).", hint=again)
 
 
 def _make(folder: Path, record: ToolkitRecord, options: InstallOptions, progress: Progress) -> None:
