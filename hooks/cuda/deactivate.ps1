@@ -3,23 +3,23 @@
 # output stream, leaves nothing behind. Run without an activation before it, it changes nothing.
 
 & {
-    # Windows PowerShell has no $IsWindows. Nothing of the caller's strictness and preferences counts in here.
+    # Nothing of the caller's strictness and preferences counts in here. Windows PowerShell has no $IsWindows.
     Set-StrictMode -Off
     $ErrorActionPreference = 'Continue'
-    $onWindows = (-not (Test-Path -LiteralPath 'Variable:\IsWindows')) -or $IsWindows
+    $onWindows = $null -eq $IsWindows -or $IsWindows
     $separator = ':'
     if ($onWindows) { $separator = ';' }
     $prefix = $null
     if ('@SLOT@' -eq 'CONDA') { $prefix = $env:CONDA_PREFIX }
     if ($onWindows -and '@SLOT@' -eq 'VENV' -and $env:VIRTUAL_ENV) { $prefix = "$env:VIRTUAL_ENV\Scripts" }
 
-    # The places in $list at which the entries $part stand, one behind the other.
+    # The places in $list at which the entries $part stand, one behind the other. On Windows virtualenv writes a `/`.
     $find = {
         param($list, $part)
         $text = $part -join $separator
         for ($at = 0; $at -le $list.Count - $part.Count; $at++) {
             $there = $list[$at..($at + $part.Count - 1)] -join $separator
-            if ($there -ceq $text -or ($onWindows -and $there -ieq $text)) { $at }
+            if ($there -ceq $text -or ($onWindows -and $there.Replace('/', '\') -ieq $text)) { $at }
         }
     }
 

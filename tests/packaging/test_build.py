@@ -66,7 +66,7 @@ PACKAGE_TOP = {
     "settings.py",
 }
 DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
-DATA_FOLDERS = {"hooks/cleanup", "hooks/cuda", "hooks/guard", "hooks/run", "hooks/venv", "lockfiles"}
+DATA_FOLDERS = {"hooks/cleanup", "hooks/cuda", "hooks/guard", "hooks/run", "hooks/venv", "hooks/window", "lockfiles"}
 
 
 def source_files(*tops: str) -> set[str]:
