@@ -20,6 +20,13 @@ ODD_NAMES = [
     "@SLOT@",
     "-n %s",
     "''",
+    "%PATH%",
+    "!touch pwned! !!",
+    "a&touch pwned&b;touch pwned;c|touch pwned",
+    "^caret^ <in >out {a,b} ~ #",
+    "-rf",
+    "“it’s” ‘touch pwned’",
+    "tab\there",
     "ünï",
     "中文",
 ]
