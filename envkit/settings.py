@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from envkit.errors import InvalidFileError
-from envkit.model.settings import Settings, merged, parse_settings
+if TYPE_CHECKING:
+    from envkit.model.settings import Settings
 
 
 def config_file() -> Path:
@@ -26,16 +27,26 @@ def site_config_file() -> Path:
     return Path("/etc/envkit/config.yaml")
 
 
+def are_there() -> bool:
+    """Whether there is any such file: a look that costs nothing, where most have none."""
+    return any(os.path.lexists(file) for file in (config_file(), site_config_file()))
+
+
 def read_settings() -> Settings:
     """What both files say, the user's before the site's; no file is an empty one.
 
     Raises:
         InvalidFileError: a file is not what envkit reads, or cannot be read.
     """
+    from envkit.model.settings import merged  # noqa: PLC0415 - reading YAML costs start-up time
+
     return merged(_settings_in(file) for file in (config_file(), site_config_file()))
 
 
 def _settings_in(file: Path) -> Settings:
+    from envkit.errors import InvalidFileError  # noqa: PLC0415 - as above
+    from envkit.model.settings import Settings, parse_settings  # noqa: PLC0415 - as above
+
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):

@@ -33,7 +33,7 @@ def split(wheel: Path, folder: Path) -> tuple[Path, Path]:
     if group is None:
         raise SystemExit(f"{wheel} registers no plugin for conda.")
     plugin = {member: files.pop(member) for member in list(files) if member.startswith(_OF_PLUGIN)}
-    files[f"{info}/entry_points.txt"] = (_GROUP.sub("", entry_points).strip() + "\n").encode()
+    files[f"{info}/entry_points.txt"] = (_GROUP.sub("\n\n", entry_points).strip() + "\n").encode()
     own = f"{PLUGIN}-{version}.dist-info"
     plugin |= {
         f"{own}/METADATA": _metadata(files[f"{info}/METADATA"].decode()).encode(),

@@ -9,7 +9,7 @@ from envkit.activation.guard_hooks import GUARD_NAME, guard_hooks, install_guard
 from envkit.activation.hooks import HOOK_NAME, HookState, hook_states, install_hooks, remove_hooks
 from envkit.activation.quoting import check_path, quote_csh, quote_fish, quote_posix
 from envkit.activation.slots import Slot, slot_of
-from envkit.activation.venv_scripts import attach_hooks, detach_hooks
+from envkit.activation.venv_scripts import attach_hooks, attachment_states, detach_hooks
 
 __all__ = [
     "GUARD_NAME",
@@ -17,6 +17,7 @@ __all__ = [
     "HookState",
     "Slot",
     "attach_hooks",
+    "attachment_states",
     "check_path",
     "detach_hooks",
     "guard_hooks",

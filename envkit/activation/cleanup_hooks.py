@@ -1,6 +1,7 @@
 """Hooks for conda prefixes that switch no toolkit: they take out of PATH what a switch of conda's has brought back.
 
-On Windows no hook is needed: conda itself removes what stands between a prefix's own entries.
+On Windows no hook is needed: conda itself removes what stands between a prefix's own entries. PowerShell is on other
+systems too; cmd is not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLEANUP_NAME = "envkit-cleanup"
-_MADE_BY = b"# Made by envkit"
+_MADE_BY = (b"# Made by envkit", b"\xef\xbb\xbf# Made by envkit")
+"""How a hook begins; those of PowerShell with a mark of their encoding."""
 
 
 def install_cleanup_hooks(prefix: Path) -> bool:
@@ -59,7 +61,7 @@ def remove_cleanup_hooks(prefix: Path) -> bool:
 
 def _files(prefix: Path) -> dict[Path, bytes]:
     files = {}
-    for shell in SHELLS:
+    for shell in (shell for shell in SHELLS if shell.extension != "bat"):
         template = (hooks_dir("cleanup") / f"activate.{shell.extension}").read_bytes()
         path = prefix / "etc" / "conda" / "activate.d" / f"{CLEANUP_NAME}.{shell.extension}"
         files[path] = render(template, identifiers={"SLOT": "CONDA"}, values={}, quote=shell.quote)

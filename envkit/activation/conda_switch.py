@@ -58,7 +58,7 @@ def conda_switch(prefix: Path, environ: Mapping[str, str]) -> CondaSwitch:
     }
     if old and old != str(prefix):
         variables[f"CONDA_PREFIX_{level}"] = old
-    own = _own_variables(prefix)
+    own = own_variables(prefix)
     variables |= {f"__CONDA_SHLVL_{level}_{name}": environ[name] for name in own.keys() & environ.keys()}
     left = hook_files(Path(old), "deactivate", "sh") if old else ()
     return CondaSwitch(left, {**variables, **own}, hook_files(prefix, "activate", "sh"))
@@ -98,7 +98,7 @@ def _level(environ: Mapping[str, str]) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _own_variables(prefix: Path) -> dict[str, str]:
+def own_variables(prefix: Path) -> dict[str, str]:
     """The variables that packages and ``conda env config vars set`` have put into a prefix; the latter win."""
     found: dict[str, Any] = {}
     folder = prefix / "etc" / "conda" / "env_vars.d"

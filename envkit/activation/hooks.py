@@ -13,7 +13,7 @@ from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
 from envkit.activation.slots import OTHER_SLOTS, PREFIX_VARIABLES
-from envkit.model.toolkit import usual_folders
+from envkit.model.toolkit import usual_folders, windows_folders
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
@@ -117,6 +117,23 @@ def remove_hooks(prefix: Path) -> tuple[Path, ...]:
     return tuple(removed)
 
 
+def window_code(shell: Shell, toolkit: Toolkit | None, host_compiler: HostCompiler | None = None) -> bytes:
+    """What switches one window to a toolkit, or with None back: the text of the hooks, with a slot of state of its own.
+
+    Args:
+        shell: whose language it is to be in.
+        toolkit: what to switch to.
+        host_compiler: as for ``install_hooks``.
+
+    Raises:
+        UsageError: the name of the toolkit cannot be in PATH.
+    """
+    if toolkit is None:
+        return _filled("deactivate", shell, "WINDOW", {})
+    values = _values(toolkit.path, "WINDOW", toolkit, library_path=False, host_compiler=host_compiler)
+    return _filled("activate", shell, "WINDOW", values)
+
+
 def _hook_files(prefix: Path) -> Iterator[tuple[str, Shell, Path]]:
     for direction in _DIRECTIONS:
         for shell in SHELLS:
@@ -129,12 +146,17 @@ def _values(
     # Normalised, as conda writes every PATH entry on each activation: else ours would not be recognised after a switch.
     # Not resolved: /usr/local/cuda-11.3 may be a link that an administrator moves.
     recorded = check_path(os.path.abspath(toolkit.path))  # noqa: PTH100 - Path.resolve would follow links
-    is_inside = slot == "CONDA" and os.path.realpath(recorded) == os.path.realpath(prefix)
+    own = prefix / "Library" if os.name == "nt" else prefix
+    is_inside = slot == "CONDA" and os.path.realpath(recorded) == os.path.realpath(own)
     candidates = dict.fromkeys((recorded, *usual_folders(toolkit.version, toolkit.release)))
+    repair = "envkit cuda use none"
+    if slot != "WINDOW":
+        repair = f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR'
     return {
         "TOOLKIT": (recorded,),
         "CANDIDATES": tuple(candidates),
-        "REPAIR": (f'envkit hooks install "${PREFIX_VARIABLES[slot]}" --toolkit DIR',),
+        "WINDOWS_CANDIDATES": tuple(dict.fromkeys((recorded, *windows_folders(toolkit.release)))),
+        "REPAIR": (repair,),
         "LIBRARY_PATH": ("yes" if library_path else "",),
         "INSIDE": ("yes" if is_inside else "",),
         "HOST_CC": ("" if host_compiler is None else host_compiler.cc,),

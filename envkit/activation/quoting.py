@@ -8,6 +8,7 @@ import re
 from envkit.errors import UsageError
 
 _SPECIAL_TO_CSH = re.compile(r"([^A-Za-z0-9/._\x80-\U0010ffff-])")
+_QUOTES_OF_POWERSHELL = re.compile("(['\u2018\u2019\u201a\u201b])")
 _FORBIDDEN = {"\n": "a line break", "\r": "a line break", "\0": "a NUL character"}
 
 
@@ -44,3 +45,26 @@ def quote_csh(text: str) -> str:
     history character of any other.
     """
     return _SPECIAL_TO_CSH.sub(r"\\\1", text) or "''"
+
+
+def quote_powershell(text: str) -> str:
+    """Quote for PowerShell, in single quotes: nothing in them means anything but a quote, which is doubled.
+
+    The typographic quotes count as quotes there too:
+    https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_quoting_rules
+    """
+    return "'" + _QUOTES_OF_POWERSHELL.sub(r"\1\1", text) + "'"
+
+
+def quote_bat(text: str) -> str:
+    """Quote for batch files of cmd without delayed expansion: in double quotes the percent sign alone has a meaning.
+
+    A double quote cannot be expressed there, and no name on Windows has one. A bar stands for it, which no name has
+    either: such a folder is not found then.
+    """
+    return '"' + text.replace("%", "%%").replace('"', "|") + '"'
+
+
+def quote_xonsh(text: str) -> str:
+    """Quote for a command of xonsh, as a value of Python: in xonsh's own quotes ``$NAME`` would be replaced."""
+    return f"@({text!r})"

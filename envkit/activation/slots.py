@@ -1,4 +1,4 @@
-"""Which slot of state the hooks of a prefix use: there is one for conda prefixes and one for virtual environments."""
+"""Which slot of state hooks use: there is one for conda prefixes, one for virtual environments and one for a window."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from envkit.errors import NotFoundError
 if TYPE_CHECKING:
     from pathlib import Path
 
-Slot = Literal["VENV", "CONDA"]
+Slot = Literal["VENV", "CONDA", "WINDOW"]
+"""``WINDOW`` is what ``envkit cuda use`` has switched, with or without an environment."""
 
 PREFIX_VARIABLES: dict[Slot, str] = {"VENV": "VIRTUAL_ENV", "CONDA": "CONDA_PREFIX"}
 """What names the active prefix, by slot."""
 
-OTHER_SLOTS: dict[Slot, Slot] = {"VENV": "CONDA", "CONDA": "VENV"}
-"""Both may be in force at once: a virtual environment inside a conda environment."""
+OTHER_SLOTS: dict[Slot, Slot] = {"VENV": "CONDA", "CONDA": "VENV", "WINDOW": "CONDA"}
+"""Both may be in force at once: a virtual environment inside a conda environment, a window's toolkit over it."""
 
 
 def slot_of(prefix: Path) -> Slot:

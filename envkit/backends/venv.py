@@ -86,4 +86,5 @@ def virtualenv_environment(settings: Path) -> dict[str, str | None]:
         settings: an empty file, read instead of the user's.
     """
     names = [name for name in os.environ if name.startswith("VIRTUALENV_") and name not in _APP_DATA]
-    return dict.fromkeys(names) | {"VIRTUALENV_CONFIG_FILE": str(settings)}
+    # the plugin for virtualenv (plugins/virtualenv.py) leaves alone what envkit itself makes
+    return dict.fromkeys(names) | {"VIRTUALENV_CONFIG_FILE": str(settings), "VIRTUALENV_CUDA": "none"}

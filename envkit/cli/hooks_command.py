@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from envkit.cli.options import env_argument, json_option, lock_timeout_option, progress
+from envkit.cli.options import json_option, lock_timeout_option, prefix_argument, progress
 from envkit.cli.render import emit, table
 
 if TYPE_CHECKING:
     from envkit.operations.cleanup import CleanupResult
-    from envkit.operations.hooks import HooksResult
+    from envkit.operations.hooks_result import HooksResult
 
 
 @click.group("hooks")
@@ -20,12 +20,16 @@ def command() -> None:
 
 
 @command.command("install")
-@env_argument
+@prefix_argument
 @click.option("--toolkit", metavar="V|DIR|none", help="Toolkit to switch to, instead of the one that the lock names.")
 @lock_timeout_option
 @json_option
 def install(env: str, *, toolkit: str | None, lock_timeout: float, as_json: bool) -> int:
-    """Write the hooks of an environment again: its toolkit has moved, another is wanted, or the guard is damaged."""
+    """Write the hooks of an environment again: its toolkit has moved, another is wanted, or the guard is damaged.
+
+    ENV may be any virtual or conda environment, too: its folder, or its name for conda. Without --toolkit it gets the
+    toolkit of the CUDA that its torch is built for.
+    """
     from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415 - start-up counts
 
     with progress(steps=1) as shown:
@@ -34,11 +38,14 @@ def install(env: str, *, toolkit: str | None, lock_timeout: float, as_json: bool
 
 
 @command.command("remove")
-@env_argument
+@prefix_argument
 @lock_timeout_option
 @json_option
 def remove(env: str, *, lock_timeout: float, as_json: bool) -> int:
-    """Take the hooks out of an environment; activating it then switches no toolkit."""
+    """Take the hooks out of an environment; activating it then switches no toolkit.
+
+    One that envkit did not make is afterwards what it was before, file by file.
+    """
     from envkit.operations.hooks import uninstall_hooks  # noqa: PLC0415 - start-up counts
 
     with progress(steps=1) as shown:
@@ -47,7 +54,7 @@ def remove(env: str, *, lock_timeout: float, as_json: bool) -> int:
 
 
 @command.command("show")
-@env_argument
+@prefix_argument
 @json_option
 def show(env: str, *, as_json: bool) -> int:
     """Show the hooks of an environment: current, stale (another envkit wrote them) or missing."""
@@ -82,8 +89,8 @@ def _cleanup_lines(result: CleanupResult) -> list[str]:
 
 
 def _lines(result: HooksResult) -> list[str]:
-    toolkit = result.environment.toolkit
+    toolkit = result.toolkit
     if toolkit is None:
-        return [f"{result.environment.name} switches no toolkit."]
+        return [f"{result.name} switches no toolkit."]
     rows = [(item.shell, item.state, str(item.file)) for item in result.hooks]
     return [f"CUDA {toolkit.version} in {toolkit.path}", *table(("SHELL", "STATE", "FILE"), rows)]

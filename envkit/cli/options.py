@@ -56,6 +56,17 @@ def env_argument(function: _F) -> _F:
     return click.argument("env", shell_complete=complete_env)(function)
 
 
+def prefix_argument(function: _F) -> _F:
+    """``ENV|PREFIX``: an environment of envkit, or any other one by its folder or by its name for conda."""
+    return click.argument("env", metavar="ENV|PREFIX", shell_complete=complete_prefix)(function)
+
+
+def complete_prefix(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of environments, and folders."""
+    names = complete_env(context, parameter, incomplete)
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="dir")]
+
+
 def confirmer(*, yes: bool) -> Callable[[str], bool]:
     """Asks on a terminal; without one nothing is asked and the safe answer, no, is taken."""
 

@@ -39,14 +39,26 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "snapshot show": {"snapshot": None},
     "snapshot export": {"files": []},
     "export": {"format": None, "platform": None, "file": None, "text": None, "lost": []},
-    "hooks install": {"environment": None, "hooks": []},
-    "hooks remove": {"environment": None, "hooks": []},
-    "hooks show": {"environment": None, "hooks": []},
+    "hooks install": {"environment": None, "prefix": None, "hooks": []},
+    "hooks remove": {"environment": None, "prefix": None, "hooks": []},
+    "hooks show": {"environment": None, "prefix": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
     "cuda check": {"toolkit": None, "steps": []},
     "cuda plan": {"release": None, "routes": []},
     "cuda cudnn": {"toolkit": None, "version": None, "files": [], "plan": [], "done": False},
+    "kernel": {"environment": None, "kernel": None},
     "specs": {"specs": []},
+    "cuda list": {"toolkits": [], "notes": []},
+    "cuda add": {"toolkit": None, "added": False},
+    "cuda install": {
+        "toolkit": None,
+        "installed": False,
+        "source": None,
+        "libraries": [],
+        "steps": [],
+        "seconds": None,
+    },
+    "cuda remove": {"removed": None, "forgotten": None},
 }
 """The fields of each command when it failed before they were known."""
 
@@ -92,7 +104,7 @@ def show_error(error: EnvkitError, arguments: list[str]) -> None:
     """Show an error that ended a command."""
     command = words_of(arguments)
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "--json" in options and command not in {"run", "shell", "completion"}:
+    if "--json" in options and command not in {"run", "shell", "env", "completion"}:
         _print_json(command, _EMPTY.get(command, {}), error)
     else:
         _show_text(error)

@@ -123,6 +123,19 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
     return max(served, key=version_key, default=None)
 
 
+def toolkit_update(nvcc: str) -> str | None:
+    """The full version of the toolkit whose nvcc has that number: "11.3.1" of 11.3.109.
+
+    None where none or several have it (13.0.88 is in 13.0.1 and 13.0.2), or where the table is not sure.
+    """
+    rows = [row for toolkit in _table("cuda_toolkits")["toolkits"] for row in toolkit["updates"]]
+    found = [row for row in rows if row.get("nvcc") == f"V{nvcc}"]
+    if len(found) != 1 or found[0]["nvcc_status"] not in MAY_REFUSE:
+        return None
+    match = re.fullmatch(r"(\d+\.\d+\.\d+)( \S+)?", found[0]["update"], re.ASCII)
+    return match and match[1]
+
+
 def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
     """The GPU code of torch's wheel for a build CUDA and platform; where two rows tell, the better known one's."""
     release, build, machine = torch.partition("+")[0], build_label(cuda), _MACHINES.get(platform)
@@ -161,3 +174,8 @@ def toolkit_rows() -> tuple[dict[str, Any], ...]:
 def installers_table() -> dict[str, Any]:
     """``toolkit_installers.yaml`` as it is written; not to be changed."""
     return _table("toolkit_installers")
+
+
+def cudnn_wheels_table() -> dict[str, Any]:
+    """``cudnn_wheels.yaml`` as it is written; not to be changed."""
+    return _table("cudnn_wheels")

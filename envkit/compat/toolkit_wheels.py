@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from envkit import resources
-from envkit.compat.tables import version_key
 from envkit.model.locked import LockedPackage
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -34,8 +33,12 @@ def wheel_libraries() -> tuple[str, ...]:
 def newest_wheel_toolkit(asked: str) -> str | None:
     """The newest toolkit that ``asked`` means, a release or a full version; None where there is none."""
     wanted = asked.split(".")
-    found = (item for item in wheel_toolkits() if item.split(".")[: len(wanted)] == wanted)
-    return max(found, key=version_key, default=None)
+    return next((item for item in wheel_toolkits() if item.split(".")[: len(wanted)] == wanted), None)
+
+
+def left_out(version: str) -> str | None:
+    """Why a toolkit that has wheels is not made from them; None where it is, or has none."""
+    return next((str(row["why"]) for row in _table()["left_out"] if row["toolkit"] == version), None)
 
 
 def toolkit_wheels(version: str, platform: str, libraries: tuple[str, ...] = ()) -> tuple[LockedPackage, ...] | None:

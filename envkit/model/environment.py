@@ -184,7 +184,7 @@ def _environment(record: JsonObject, prefix: Path) -> Environment:
         engine=record.text("engine"),
         python=record.text("python"),
         build_cuda=record.optional_text("build_cuda"),
-        toolkit=None if record.values.get("toolkit") is None else _toolkit(record.inner("toolkit")),
+        toolkit=None if record.values.get("toolkit") is None else recorded_toolkit(record.inner("toolkit")),
         lock_sha256=record.text("lock_sha256"),
         spec=record.text("spec"),
         created_at=record.text("created_at"),
@@ -195,7 +195,8 @@ def _environment(record: JsonObject, prefix: Path) -> Environment:
     )
 
 
-def _toolkit(record: JsonObject) -> Toolkit:
+def recorded_toolkit(record: JsonObject) -> Toolkit:
+    """The toolkit that a record names; ValueError where it does not."""
     return Toolkit(
         version=record.optional_text("version"),
         release=record.optional_text("release"),

@@ -19,7 +19,7 @@ SCHEMA = 1
 RECORD = ".envkit/toolkit.yaml"
 """Where the record lies in the toolkit's folder."""
 
-Origin = Literal["pypi", "conda"]
+Source = Literal["pypi", "conda"]
 """Wheels of the default index, or packages of conda channels."""
 _KEYS = {"schema", "version", "source", "platform", "libraries", "created_at", "created_by", "packages"}
 
@@ -39,7 +39,7 @@ class ToolkitRecord:
     """
 
     version: str
-    source: Origin
+    source: Source
     platform: str
     libraries: tuple[str, ...]
     packages: tuple[LockedPackage | CondaRecord, ...]
@@ -82,8 +82,8 @@ def parse_toolkit_record(text: str, path: str) -> ToolkitRecord:
     fields = Fields(document, (), _KEYS)
     fields.schema(SCHEMA)
     source = fields.text("source")
-    if source not in get_args(Origin):
-        raise fields.error("source", f"source: {source!r} is neither of {', '.join(get_args(Origin))}.")
+    if source not in get_args(Source):
+        raise fields.error("source", f"source: {source!r} is neither of {', '.join(get_args(Source))}.")
     read = locked_package if source == "pypi" else conda_record
     packages = tuple(read(document, place) for place, _ in fields.items("packages"))
     if not packages:
@@ -93,7 +93,7 @@ def parse_toolkit_record(text: str, path: str) -> ToolkitRecord:
             raise document.error(place[0], f"{item.name}: the wheels of a toolkit come from the default index alone.")
     return ToolkitRecord(
         version=fields.version("version"),
-        source=cast("Origin", source),
+        source=cast("Source", source),
         platform=fields.text("platform"),
         libraries=fields.texts("libraries"),
         packages=packages,

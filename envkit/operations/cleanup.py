@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
-from envkit.backends.conda import find_conda, registered
-from envkit.installers.conda_meta import is_conda_prefix
+from envkit.backends.conda import find_conda
 from envkit.model.finding import Finding
+from envkit.model.hooks_record import HOOKS_RECORD
+from envkit.operations.conda_prefixes import conda_prefixes, once
 from envkit.operations.environments import read_environment
+from envkit.operations.hooks_unmanaged import forget_cleanup
 from envkit.operations.locking import list_lock
-from envkit.operations.places import conda_envs_dirs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ def add_cleanup() -> CleanupResult:
     done: list[Path] = []
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
-        for prefix in _conda_prefixes():
+        for prefix in conda_prefixes():
             why = _why_not(prefix)
             if why is None:
                 try:
@@ -89,11 +89,11 @@ def remove_cleanup() -> CleanupResult:
     skipped: list[Skipped] = []
     with list_lock("cleanup"):
         remembered = _remembered()
-        for prefix in _once([*remembered, *_conda_prefixes()]):
+        for prefix in once([*remembered, *conda_prefixes()]):
             if _is_own(prefix):
                 continue
             try:
-                if remove_cleanup_hooks(prefix):
+                if remove_cleanup_hooks(prefix) or forget_cleanup(prefix):
                     done.append(prefix)
             except OSError as error:
                 skipped.append(Skipped(prefix, _reason(error)))
@@ -124,31 +124,12 @@ def stale_entry(environ: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def _conda_prefixes() -> list[Path]:
-    """The conda environments that this user's conda knows, whoever made them."""
-    found = list(registered())
-    for folder in conda_envs_dirs():
-        with contextlib.suppress(OSError):
-            found += folder.iterdir()
-    return [prefix for prefix in _once(found) if _is_environment(prefix)]
-
-
-def _once(prefixes: Iterable[Path]) -> list[Path]:
-    """Each folder once, whatever links lead to it."""
-    return sorted({os.path.realpath(prefix): prefix for prefix in prefixes}.values())
-
-
-def _is_environment(prefix: Path) -> bool:
-    try:
-        return is_conda_prefix(prefix)
-    except OSError:  # of another user, in a folder that is closed
-        return False
-
-
 def _why_not(prefix: Path) -> str | None:
     """Why an environment is left alone."""
     if _is_own(prefix):
         return "envkit made it"
+    if os.path.lexists(prefix / HOOKS_RECORD):
+        return "it has hooks of its own, which do the same"
     program = find_conda()
     of_conda = None if program is None or program.root is None else os.path.realpath(program.root)
     if (prefix / "condabin").is_dir() or os.path.realpath(prefix) == of_conda:

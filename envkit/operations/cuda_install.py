@@ -7,54 +7,35 @@ import os
 import re
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit import __version__, fs, paths, process
+from envkit import fs, paths, process
 from envkit.activation import check_path
-from envkit.compat.toolkit_wheels import (
-    newest_wheel_toolkit,
-    toolkit_wheels,
-    wheel_libraries,
-    wheel_toolkits,
-)
-from envkit.errors import ExistsError, NotFoundError, ProgramError, StorageError, UnfitMachineError, UsageError
+from envkit.errors import ExistsError, ProgramError, StorageError, UnfitMachineError
 from envkit.installers.toolkit_files import unpack_wheels
 from envkit.installers.toolkit_layout import toolkit_from_wheels
-from envkit.model.toolkit_record import RECORD, ToolkitRecord, parse_toolkit_record
-from envkit.operations import clock
-from envkit.operations.environments import is_path, prefix_from
+from envkit.model.locked import LockedPackage
+from envkit.model.toolkit_record import RECORD
 from envkit.operations.installed_toolkits import read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock
-from envkit.probes.host import current_platform
+from envkit.operations.toolkit_check import CheckResult, check_toolkit
+from envkit.operations.toolkit_choice import choose
+from envkit.operations.toolkit_conda import fill_from_conda
 from envkit.probes.toolkits import toolkit_at
 
 if TYPE_CHECKING:
+    from envkit.errors import EnvkitError
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
+    from envkit.model.toolkit_record import ToolkitRecord
+    from envkit.model.toolkit_report import ToolkitReport
+    from envkit.operations.toolkit_choice import InstallOptions
 
-_CREATED_BY = f"envkit {__version__}"
 _FLUSH_LIMIT_S = 30.0
 _NVCC = "nvcc.exe" if os.name == "nt" else "nvcc"
 _NVCC_TIMEOUT_S = 60.0
-_ALL = "libraries"
-"""The word for all libraries."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstallOptions:
-    """Options of ``envkit cuda install``; each is named as on the command line.
-
-    Attributes:
-        libraries: what is wanted beside the compiler; "libraries" means all.
-        offline: nothing but this disk is asked.
-        wheelhouse: a folder with wheels.
-    """
-
-    libraries: tuple[str, ...] = ()
-    offline: bool = False
-    wheelhouse: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +47,36 @@ class InstallResult:
         record: from which files.
         installed: whether it was made by this very call; otherwise it was there.
         seconds: that it took.
+        report: whether it compiles and links here; None for one that was there.
     """
 
     toolkit: Toolkit
     record: ToolkitRecord
     installed: bool
     seconds: float
+    report: ToolkitReport | None = None
+
+    @property
+    def error(self) -> EnvkitError | None:
+        """What keeps the new toolkit from compiling here; None also where this machine has no host compiler at all."""
+        if self.report is None or self.report.compiles or self.lacks_host_compiler:
+            return None
+        return CheckResult(self.report).error
+
+    @property
+    def lacks_host_compiler(self) -> bool:
+        """Whether it could not be tried, for want of a C++ compiler."""
+        facts = self.report.facts("compile") if self.report is not None else {}
+        return "host_compiler" in facts and facts["host_compiler"] is None
 
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit cuda install --json`` (docs/json.md)."""
         return {
-            "toolkit": self.toolkit.to_json(),
+            "toolkit": self.toolkit.to_full_json(),
             "installed": self.installed,
             "source": self.record.source,
             "libraries": list(self.record.libraries),
+            "steps": [step.to_json() for step in self.report.steps] if self.report is not None else [],
             "seconds": round(self.seconds, 1),
         }
 
@@ -98,11 +95,12 @@ def install_toolkit(what: str, options: InstallOptions, progress: Progress) -> I
         UnfitMachineError: there is none for this system.
         UsageError: ``what`` is neither a version nor a file.
         ExistsError: something else is at its place.
+        UnsatisfiableError: the channels do not have it.
         DownloadError: a file could not be had, or is not the locked one.
         StorageError: the disk is full.
     """
     started = time.monotonic()
-    record = _wanted(what, options)
+    record = choose(what, options, progress)
     folder = toolkit_folder(record.version)
     check_path(str(folder))
     there = _there(folder, record)
@@ -112,60 +110,20 @@ def install_toolkit(what: str, options: InstallOptions, progress: Progress) -> I
             there = _there(folder, record)  # another envkit has made it meanwhile
             if there is None:
                 _make(folder, record, options, progress)
-                return _result(folder, record, started, installed=True)
-    return _result(folder, there, started, installed=False)
+    toolkit = _toolkit(folder, record)
+    report = check_toolkit(toolkit, progress) if there is None else None
+    seconds = time.monotonic() - started
+    return InstallResult(toolkit, there or record, installed=there is None, seconds=seconds, report=report)
 
 
-def _result(folder: Path, record: ToolkitRecord, started: float, *, installed: bool) -> InstallResult:
+def _toolkit(folder: Path, record: ToolkitRecord) -> Toolkit:
     toolkit = toolkit_at(folder, "envkit")
     if toolkit is None:
         raise ExistsError(
             f"{folder} has a record of envkit, but is no toolkit.",
             hint=f"`envkit cuda remove {record.version}` removes it; then install again.",
         )
-    return InstallResult(toolkit, record, installed, time.monotonic() - started)
-
-
-def _wanted(what: str, options: InstallOptions) -> ToolkitRecord:
-    """What is to be installed, file by file."""
-    if is_path(what) or Path(what).is_file():
-        return _from_file(what)
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", what, re.ASCII) is None:
-        raise UsageError(f"{what} is no version of CUDA.", hint="Write it as in 13.2 or 13.2.1, or name a record.")
-    platform = current_platform()
-    libraries = _libraries(options.libraries)
-    version = newest_wheel_toolkit(what)
-    if version is None:
-        raise NotFoundError(
-            f"There are no wheels of CUDA {what}.",
-            why="PyPI has NVIDIA's compiler from 13.0 on.",
-            hint=f"Known: {', '.join(wheel_toolkits())}.",
-        )
-    packages = toolkit_wheels(version, platform, libraries)
-    if packages is None:
-        raise UnfitMachineError(f"There is no CUDA {version} for {platform}.", why="NVIDIA makes none.")
-    return ToolkitRecord(version, "pypi", platform, libraries, packages, clock.now(), _CREATED_BY)
-
-
-def _libraries(asked: tuple[str, ...]) -> tuple[str, ...]:
-    known = wheel_libraries()
-    names = {name for text in asked for name in text.split(",") if name}
-    for name in sorted(names - {*known, _ALL}):
-        raise UsageError(f"--with {name}: no such library.", hint=f"Known: {', '.join(known)}; {_ALL} means all.")
-    return known if _ALL in names else tuple(name for name in known if name in names)
-
-
-def _from_file(what: str) -> ToolkitRecord:
-    path = prefix_from(what)
-    path = path / RECORD if path.is_dir() else path
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(f"There is no file {what}.", hint="Give a version, or the record of a toolkit.") from None
-    record = parse_toolkit_record(text, what)
-    if record.platform != current_platform():
-        raise UnfitMachineError(f"{what} is for {record.platform}, this machine is {current_platform()}.")
-    return replace(record, created_at=clock.now(), created_by=_CREATED_BY)
+    return toolkit
 
 
 def _there(folder: Path, wanted: ToolkitRecord) -> ToolkitRecord | None:
@@ -195,10 +153,9 @@ def _make(folder: Path, record: ToolkitRecord, options: InstallOptions, progress
     """
     staging = Path(tempfile.mkdtemp(prefix=fs.temporary_start(), dir=folder.parent))
     try:
-        toolkit = _fill(staging, record, options, progress)
+        toolkit = _fill(staging, folder, record, options, progress)
         (toolkit / RECORD).parent.mkdir(exist_ok=True)
         fs.write_text(toolkit / RECORD, record.to_text())
-        progress.step("the compiler")
         _check_runs(toolkit, record)
         fs.flush(staging, limit_s=_FLUSH_LIMIT_S)
         _publish(toolkit, folder)
@@ -209,16 +166,13 @@ def _make(folder: Path, record: ToolkitRecord, options: InstallOptions, progress
         fs.remove_tree(staging)
 
 
-def _fill(staging: Path, record: ToolkitRecord, options: InstallOptions, progress: Progress) -> Path:
+def _fill(staging: Path, folder: Path, record: ToolkitRecord, options: InstallOptions, progress: Progress) -> Path:
+    offline, wheelhouse = options.offline, options.wheelhouse
+    if record.source == "conda":
+        return fill_from_conda(staging, folder, record, offline=offline, wheelhouse=wheelhouse, progress=progress)
     progress.step(f"CUDA {record.version}: {len(record.packages)} wheels")
-    site = staging / "site"
-    unpack_wheels(
-        [item for item in record.packages if not hasattr(item, "channel")],
-        site,
-        offline=options.offline,
-        wheelhouse=options.wheelhouse,
-        progress=progress,
-    )
+    site, wheels = staging / "site", [item for item in record.packages if isinstance(item, LockedPackage)]
+    unpack_wheels(wheels, site, offline=offline, wheelhouse=wheelhouse, progress=progress)
     return toolkit_from_wheels(site, record.version, record.platform)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import paths
-from envkit.activation import hook_states, slot_of
 from envkit.errors import UPDATE, EnvkitError, InvalidFileError
 from envkit.installers.guard import changed_guard_files
 from envkit.model.finding import Finding
@@ -17,7 +16,6 @@ from envkit.operations import journal
 from envkit.operations.content import check_environment, counted, lines_of, sharing_text
 from envkit.operations.editables import is_project
 from envkit.operations.environments import registered_prefixes, word_for
-from envkit.operations.host_compiler import choose_host_compiler
 from envkit.operations.own_files import guarded_by, lock_for, own_lock
 from envkit.operations.places import place_options
 from envkit.probes.host import current_platform
@@ -209,30 +207,6 @@ def _oddities(environment: Environment, check: ContentCheck) -> Iterator[Finding
             fix=("Delete these entries of site-packages.",),
             evidence=check.files.leftovers,
         )
-
-
-def of_hooks(environment: Environment) -> list[Finding]:
-    """Whether the hooks are those that this envkit would write."""
-    try:
-        lock, prefix, toolkit = own_lock(environment), environment.prefix, environment.toolkit
-        host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
-        states = hook_states(
-            prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path, host_compiler=host
-        )
-    except (EnvkitError, OSError):  # the lock is told elsewhere
-        return []
-    found = []
-    for state, why in (
-        ("missing", "Activation does not switch the CUDA toolkit in these shells."),
-        ("stale", "Another version of envkit wrote them, they were changed, or the gcc here is another now."),
-    ):
-        files = tuple(str(item.file) for item in states if item.state == state)
-        if files:
-            word = "install" if environment.toolkit is not None else "remove"
-            fix = (f"`envkit hooks {word} {word_for(environment)}`",)
-            message = f"Hooks of {environment.name} are {state}."
-            found.append(Finding(f"hooks-{state}", "warning", message, why=why, fix=fix, evidence=files))
-    return found
 
 
 def of_guard(environment: Environment) -> list[Finding]:

@@ -12,11 +12,14 @@ from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.installed import installed_packages
 from envkit.model.environment import unreadable
 from envkit.model.finding import SEVERITIES, Finding
+from envkit.model.hooks_record import HOOKS_RECORD
 from envkit.operations.cleanup import stale_entry
-from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_hooks, of_projects, of_state
+from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
+from envkit.operations.hooks_diagnosis import of_hooks, of_unmanaged_hooks
 from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
+from envkit.operations.toolkit_diagnosis import of_toolkit
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -91,21 +94,26 @@ _LOOKS = (of_installers, of_contents, of_projects, of_hooks, of_host_compiler, o
 def doctor(env: str | None, progress: Progress) -> DoctorResult:
     """Look at one environment, files and all, or at the state of each; by its path any conda environment.
 
+    Of any other prefix that has hooks of envkit's only these are looked at.
+
     Raises:
         NotFoundError: there is no such environment.
     """
     if env is None:
         environments = all_environments()
-        findings = [finding for item in environments for finding in of_state(item)]
+        findings = [finding for item in environments for look in (of_state, of_toolkit) for finding in look(item)]
         findings += leftovers_of_envkit() + stale_entry(os.environ)
         return _result(None, findings, len(environments))
     try:
         environment = find_environment(env)
     except NotFoundError:
-        if not is_path(env) or not is_conda_prefix(prefix_at(env)):
+        prefix = prefix_at(env) if env else None
+        if prefix is not None and is_path(env) and is_conda_prefix(prefix):
+            return _of_unmanaged(prefix, progress)
+        if prefix is None or not os.path.lexists(prefix / HOOKS_RECORD):
             raise
-        return _of_unmanaged(prefix_at(env), progress)
-    findings = of_state(environment)
+        return _result(_standing_for(prefix), of_unmanaged_hooks(prefix), 1)
+    findings = [*of_state(environment), *of_toolkit(environment)]
     if environment.state == "complete":
         progress.step(f"check the files of {environment.name} by their hashes")
         findings += [finding for look in _LOOKS for finding in look(environment)]
@@ -113,9 +121,15 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
 
 
 def _of_unmanaged(prefix: Path, progress: Progress) -> DoctorResult:
-    environment = replace(unreadable(prefix, "complete", ""), problem=None)
+    environment = _standing_for(prefix)
     progress.step(f"check the files of {environment.name} by their hashes")
-    return _result(environment, of_unmanaged(environment) + of_user_site(environment), 1)
+    findings = of_unmanaged(environment) + of_user_site(environment) + of_unmanaged_hooks(prefix)
+    return _result(environment, findings, 1)
+
+
+def _standing_for(prefix: Path) -> Environment:
+    """An environment as far as a prefix tells that envkit did not make."""
+    return replace(unreadable(prefix, "complete", ""), problem=None)
 
 
 def _result(environment: Environment | None, findings: list[Finding], looked_at: int) -> DoctorResult:

@@ -2,67 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from envkit.activation import attach_hooks, hook_states, install_hooks, slot_of
 from envkit.errors import NotFoundError
 from envkit.installers.guard import guard_state, install_guard
 from envkit.operations.environments import usable_environment, word_for, write_record
+from envkit.operations.hooks_result import HooksResult
+from envkit.operations.hooks_unmanaged import install_unmanaged, remove_unmanaged, show_unmanaged
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import guarded_by, own_lock
 from envkit.operations.toolkits import toolkit_for
+from envkit.operations.unmanaged import unmanaged_prefix
 from envkit.probes.host import current_platform
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from envkit.activation import HookState
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
 
-@dataclass(frozen=True, slots=True)
-class HooksResult:
-    """The hooks of an environment, one entry per file.
-
-    Attributes:
-        environment: with its toolkit as it is now.
-        hooks: activate.d first.
-    """
-
-    environment: Environment
-    hooks: tuple[HookState, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields of ``envkit hooks ... --json`` (docs/json.md)."""
-        toolkit = self.environment.toolkit
-        path = None if toolkit is None else str(toolkit.path)
-        return {
-            "environment": self.environment.to_json(),
-            "hooks": [
-                {"shell": item.shell, "file": str(item.file), "toolkit": path, "state": item.state}
-                for item in self.hooks
-            ],
-        }
-
-
 def show_hooks(env: str) -> HooksResult:
-    """Whether the hooks of an environment are what this envkit would write.
+    """Whether the hooks of an environment, or of any prefix, are what this envkit would write.
 
     Raises:
         NotFoundError: there is no such environment.
     """
-    environment = usable_environment(env)
-    return HooksResult(environment, _states(environment))
+    prefix = unmanaged_prefix(env)
+    return _result(usable_environment(env)) if prefix is None else show_unmanaged(prefix)
 
 
 def reinstall_hooks(
     env: str, toolkit: str | None, progress: Progress, *, lock_timeout_s: float = LOCK_TIMEOUT_S
 ) -> HooksResult:
-    """Write the hooks of an environment again.
+    """Write the hooks of an environment again; into a prefix that envkit did not make put them for the first time.
 
     They switch to the toolkit that is asked for, or the recorded one while it is there, or one that its lock names.
     Where the environment has the guard, its hooks and files are put right too.
@@ -71,15 +48,18 @@ def reinstall_hooks(
         NotFoundError: there is no such environment, or no such toolkit on this machine. Without a toolkit to switch to
             it is enough that the guard could be put right.
     """
+    prefix = unmanaged_prefix(env)
+    if prefix is not None:
+        return install_unmanaged(prefix, toolkit, progress, lock_timeout_s=lock_timeout_s)
     environment = usable_environment(env, progress)
     is_repaired = _repair_guard(environment, progress, lock_timeout_s)
     recorded = environment.toolkit
     if toolkit is None and recorded is not None and recorded.path.is_dir():
         found: Toolkit | None = recorded
     else:
-        found = toolkit_for(own_lock(environment).toolkit, toolkit)
+        found = toolkit_for(own_lock(environment).toolkit, toolkit, progress)
     if found is None and toolkit is None and is_repaired:
-        return HooksResult(environment, _states(environment))
+        return _result(environment)
     if found is None and toolkit != "none":
         raise NotFoundError(
             f"There is no CUDA toolkit that {environment.name} could switch to.",
@@ -90,11 +70,14 @@ def reinstall_hooks(
 
 
 def uninstall_hooks(env: str, progress: Progress, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> HooksResult:
-    """Take the hooks out of an environment: its activation switches no toolkit any more.
+    """Take the hooks out of an environment or a prefix: its activation switches no toolkit any more.
 
     Raises:
         NotFoundError: there is no such environment.
     """
+    prefix = unmanaged_prefix(env)
+    if prefix is not None:
+        return remove_unmanaged(prefix, progress, lock_timeout_s=lock_timeout_s)
     return _rewrite(usable_environment(env, progress), None, progress, lock_timeout_s)
 
 
@@ -133,15 +116,16 @@ def _rewrite(
             _attach(prefix)
         environment = replace(environment, toolkit=toolkit)
         write_record(environment)
-    return HooksResult(environment, _states(environment))
+    return _result(environment)
 
 
-def _states(environment: Environment) -> tuple[HookState, ...]:
+def _result(environment: Environment) -> HooksResult:
     prefix, toolkit, lock = environment.prefix, environment.toolkit, own_lock(environment)
     host = choose_host_compiler(prefix, toolkit, wanted=lock.host_compiler).compiler
-    return hook_states(
+    states = hook_states(
         prefix, slot=slot_of(prefix), toolkit=toolkit, library_path=lock.library_path, host_compiler=host
     )
+    return HooksResult(prefix, environment, toolkit, states)
 
 
 def _attach(prefix: Path) -> None:

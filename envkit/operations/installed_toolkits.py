@@ -36,14 +36,30 @@ def read_toolkit_record(folder: Path) -> ToolkitRecord | None:
     return parse_toolkit_record(text, str(folder / RECORD))
 
 
-def installed_toolkits() -> dict[Path, ToolkitRecord]:
-    """The records of all installed toolkits, by folder; damaged ones are left out, links too."""
-    found = {}
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(paths.toolkits_dir()) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
-                with suppress(InvalidFileError):
-                    record = read_toolkit_record(paths.toolkits_dir() / entry.name)
-                    if record is not None:
-                        found[paths.toolkits_dir() / entry.name] = record
-    return found
+def has_toolkit_record(folder: Path) -> bool:
+    """Whether envkit has installed the toolkit in ``folder``: it has a record, be it damaged."""
+    return (folder / RECORD).is_file()
+
+
+def installed_folders() -> tuple[Path, ...]:
+    """The folders of all installed toolkits, by name; links are none."""
+    folder = paths.toolkits_dir()
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        found = [folder / name for name in sorted(names) if name.startswith(_PREFIX)]
+        return tuple(item for item in found if has_toolkit_record(item))
+    return ()
+
+
+def version_of(folder: Path) -> str:
+    """The full version of the toolkit in one of ``installed_folders``."""
+    return folder.name.removeprefix(_PREFIX)
+
+
+def installed_toolkits() -> tuple[ToolkitRecord, ...]:
+    """The records of all installed toolkits; damaged ones are left out."""
+    found = []
+    for folder in installed_folders():
+        with suppress(InvalidFileError):
+            found.append(read_toolkit_record(folder))
+    return tuple(record for record in found if record is not None)

@@ -180,7 +180,7 @@ def make_plan(
         progress.step(f"Python {lock.python}")
         interpreter = place.interpreter or _interpreter(lock, options, progress)
         lock = lock.with_base(platform, ())
-    toolkit = toolkit_for(lock.toolkit, options.toolkit)
+    toolkit = toolkit_for(lock.toolkit, options.toolkit, progress)
     seconds.until_now("interpreter")
     config = read_pip_config()
     packages = lock.platforms[platform].packages

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
-from envkit.activation.conda_switch import conda_switch, shell_text
+from envkit.activation.conda_switch import conda_switch, default_name, own_variables, shell_text
 from envkit.errors import EnvkitError, ExitCode, UsageError
 from envkit.installers.guard import constraint_entry, constraints_of
 from envkit.model.environment import scripts_of
-from envkit.operations.environments import usable_environment
+from envkit.operations.environments import usable_environment, word_for
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _ACTIVATE_AND_RUN = '. "$1" || exit 125; shift; exec "$@"'
 _INTERACTIVE = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "ash")
 """Shells that can be started with an environment activated."""
+_CONDA_FOLDERS_ON_WINDOWS = ("Library/mingw-w64/bin", "Library/usr/bin", "Library/bin", "Scripts", "bin")
+"""What conda puts into PATH there, behind the prefix (conda/activate.py, ``_get_path_dirs``, at commit 0f64223f)."""
 _FORWARDED = tuple(
     getattr(signal, name)
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
@@ -71,30 +73,41 @@ def run_command(env: str, command: Sequence[str], progress: Progress) -> int:
         raise RunError(error.message, why=error.why, hint=error.hint) from error
     if not command:
         raise RunError("There is no command to run.", hint=f"Write it behind two dashes: `envkit run {env} -- CMD`.")
+    return _wait(*entering(environment, command))
+
+
+def entering(environment: Environment, command: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
+    """The command line that enters an environment and becomes ``command``, and the variables to start it with.
+
+    Raises:
+        RunError: its activation script is gone.
+        NotExecutableError, CommandNotFoundError: the command could not be started there.
+    """
     if os.name == "nt":
         _check_command(environment, command[0], os.environ.get("PATH", ""))
-        return _wait(list(command), _activated_on_windows(environment))
+        return list(command), _activated_on_windows(environment)
     if environment.backend == "conda":
-        return _run_in_conda_prefix(environment, command)
+        return _entering_conda_prefix(environment, command), os.environ
     _check_command(environment, command[0], os.environ.get("PATH", ""))
     activate = scripts_of(environment.prefix) / "activate"
     if not activate.is_file():
-        hint = f"Make the environment again: `envkit restore {env} --replace`."
+        hint = f"Make the environment again: `envkit restore {word_for(environment)} --replace`."
         raise RunError(f"{activate} is gone, so the environment cannot be activated.", hint=hint)
-    return _wait(["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt())
+    return ["/bin/sh", "-c", _ACTIVATE_AND_RUN, "envkit-run", str(activate), *command], _quiet_prompt()
 
 
-def _run_in_conda_prefix(environment: Environment, command: Sequence[str]) -> int:
+def _entering_conda_prefix(environment: Environment, command: Sequence[str]) -> list[str]:
     """As ``conda run``, which takes bash where it can: the hooks of some packages are not for other shells."""
     switch = conda_switch(environment.prefix, os.environ)
     _check_command(environment, command[0], switch.variables["PATH"])
     exported = [f"{name}={value}" for name, value in switch.variables.items()]
     steps = [*map(str, switch.leave), "--", *exported, "--", *map(str, switch.enter), "--"]
-    return _wait([shutil.which("bash") or "/bin/sh", str(hooks_dir("run") / "conda.sh"), *steps, *command], os.environ)
+    return [shutil.which("bash") or "/bin/sh", str(hooks_dir("run") / "conda.sh"), *steps, *command]
 
 
 def _check_command(environment: Environment, program: str, path: str) -> None:
-    path = os.pathsep.join([str(scripts_of(environment.prefix)), *_toolkit_bin(environment), path])
+    own = [str(scripts_of(environment.prefix)), *([str(environment.prefix)] if os.name == "nt" else [])]
+    path = os.pathsep.join([*own, *_toolkit_bin(environment), path])
     if shutil.which(program, path=path) is not None:
         return
     there = shutil.which(program, mode=os.F_OK, path=path)
@@ -112,17 +125,27 @@ def _toolkit_bin(environment: Environment) -> list[str]:
 
 
 def _activated_on_windows(environment: Environment) -> dict[str, str]:
-    variables = dict(os.environ)
-    variables["VIRTUAL_ENV"] = str(environment.prefix)
-    front = [*_toolkit_bin(environment), str(scripts_of(environment.prefix))]
-    variables["PATH"] = os.pathsep.join([*front, variables.get("PATH", "")])
+    variables, prefix = dict(os.environ), environment.prefix
+    if environment.backend == "conda":
+        name = default_name(prefix)
+        variables |= {"CONDA_PREFIX": str(prefix), "CONDA_DEFAULT_ENV": name, "CONDA_SHLVL": "1"} | own_variables(
+            prefix
+        )
+        own = [str(prefix), *(str(prefix / folder) for folder in _CONDA_FOLDERS_ON_WINDOWS)]
+        if environment.guard:
+            variables["PYTHONNOUSERSITE"] = "1"
+    else:
+        variables["VIRTUAL_ENV"] = str(prefix)
+        variables.pop("PYTHONHOME", None)
+        own = [str(scripts_of(prefix))]
+    variables["PATH"] = os.pathsep.join([*_toolkit_bin(environment), *own, variables.get("PATH", "")])
     if environment.toolkit is not None:
         variables["CUDA_HOME"] = variables["CUDA_PATH"] = str(environment.toolkit.path)
-    constraints = constraints_of(environment.prefix)
+    constraints = constraints_of(prefix)
     if environment.guard and constraints.is_file():
-        own = variables.get("UV_CONSTRAINT")
-        variables["UV_CONSTRAINT"] = f"{own} {constraint_entry(constraints)}" if own else constraint_entry(constraints)
-    variables.pop("PYTHONHOME", None)
+        own_value = variables.get("UV_CONSTRAINT")
+        entry = constraint_entry(constraints)
+        variables["UV_CONSTRAINT"] = f"{own_value} {entry}" if own_value else entry
     return variables
 
 

@@ -2,29 +2,68 @@
 
 from __future__ import annotations
 
-import json
+import errno
 import os
-import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from envkit import process
-from envkit.errors import ProgramError
 from envkit.model.toolkit import Toolkit
+from envkit.probes.cudnn import find_cudnn
+from envkit.probes.toolkit_files import environment_of, has_headers, has_nvcc, has_runtime, is_system
+from envkit.probes.toolkit_places import USUAL_ROOTS, Search, places
+from envkit.probes.toolkit_version import read_version, release_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-USUAL_ROOTS = ("/usr/local", "/opt")
-"""Folders that hold toolkits: ``/usr/local/cuda-11.3`` (NVIDIA), ``/opt/cuda`` (Arch Linux), ``/opt/cuda-11.3``."""
-
-VARIABLES = ("CUDA_PATH", "CUDA_HOME")
-_NVCC_TIMEOUT_S = 10.0
+    from collections.abc import Iterable, Mapping, Sequence
 
 
-class _Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something odd about a place where a toolkit is, or should be.
+
+    Attributes:
+        path: the place.
+        found_via: what led to it.
+        message: what and why, a whole sentence.
+    """
+
     path: Path
     found_via: str
+    message: str
+
+    def to_json(self) -> dict[str, str]:
+        """The facts that ``--json`` shows."""
+        return {"path": str(self.path), "found_via": self.found_via, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All toolkits, newest first, and what was odd on the way.
+
+    Attributes:
+        toolkits: each once, however many names and links lead to it.
+        notes: in the order of the search.
+    """
+
+    toolkits: tuple[Toolkit, ...]
+    notes: tuple[Note, ...]
+
+
+class Looked(NamedTuple):
+    """A look at one folder.
+
+    Attributes:
+        toolkit: in it, or None.
+        why_not: why there is none, what can stand behind the folder's name; empty where there is one.
+        problems: what was wrong with the files of a toolkit.
+        is_broken: whether there is something that cannot be followed or opened.
+    """
+
+    toolkit: Toolkit | None
+    why_not: str = ""
+    problems: tuple[str, ...] = ()
+    is_broken: bool = False
 
 
 def find_toolkits(
@@ -32,115 +71,108 @@ def find_toolkits(
 ) -> tuple[Toolkit, ...]:
     """All toolkits of this machine, newest first, each once however many names and links lead to it.
 
+    Of the toolkits in environments only those of the active ones are among them: see ``search_toolkits``.
+
     Args:
-        environ: where ``CUDA_PATH`` and ``CUDA_HOME`` are looked up, by default this process's environment.
+        environ: where ``CUDA_PATH``, ``PATH`` and their like are looked up, by default this process's environment.
         roots: folders that may hold ``cuda*`` folders.
+
+    Raises:
+        InvalidFileError: config.yaml, or the list of folders that were added, is damaged.
     """
-    found: dict[Path, Toolkit] = {}
-    for place in (*_in_roots(roots), *_in_variables(os.environ if environ is None else environ)):
-        target = Path(os.path.realpath(place.path))
+    return search_toolkits(environ, roots).toolkits
+
+
+def search_toolkits(
+    environ: Mapping[str, str] | None = None,
+    roots: Sequence[str | Path] = USUAL_ROOTS,
+    prefixes: Iterable[Path] = (),
+) -> Found:
+    """The same, with what was odd, and with the toolkits among the packages of ``prefixes``."""
+    given = os.environ if environ is None else environ
+    found: dict[str, Toolkit] = {}
+    notes: list[Note] = []
+    for place in places(Search(given, tuple(map(Path, roots)), tuple(prefixes))):
+        if place.problem is not None:
+            notes.append(Note(place.path, place.found_via, f"{place.path} {place.problem}."))
+            continue
+        target = os.path.normcase(os.path.realpath(place.path))
         if target in found:
             continue
-        toolkit = toolkit_at(place.path, place.found_via)
-        if toolkit is not None:
-            found[target] = toolkit
-    return tuple(sorted(found.values(), key=lambda toolkit: _version_key(toolkit.version), reverse=True))
+        looked = look_at(place.path, place.found_via)
+        if looked.toolkit is not None:
+            found[target] = looked.toolkit
+            notes += [Note(place.path, place.found_via, problem) for problem in looked.problems]
+        elif place.is_expected or looked.is_broken:
+            notes.append(Note(place.path, place.found_via, f"{place.path} {looked.why_not}."))
+    ordered = sorted(found.values(), key=lambda toolkit: _version_key(toolkit.version), reverse=True)
+    return Found(tuple(ordered), tuple(dict.fromkeys(notes)))
 
 
 def toolkit_at(path: str | Path, found_via: str) -> Toolkit | None:
-    """The toolkit in the folder ``path``, or None when there is none: no nvcc, no headers, no version.
+    """The toolkit in the folder ``path``, or None when there is none: no nvcc, no headers, no runtime library.
 
     The path is made absolute and normalised, but links are kept: ``/usr/local/cuda-11.3`` stays what people call it.
     """
+    return look_at(path, found_via).toolkit
+
+
+def look_at(path: str | Path, found_via: str) -> Looked:
+    """The same, with the reason where there is none."""
     folder = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
-    has_nvcc = _nvcc(folder).is_file()
-    if not (folder / "bin").is_dir() or not (has_nvcc or _header(folder) is not None):
-        return None
-    version = next((version for step in _VERSION_STEPS if (version := step(folder)) is not None), None)
-    release = None if version is None else ".".join(version.split(".")[:2])
-    return Toolkit(version, release, folder, found_via, has_nvcc)
-
-
-def choose_toolkit(release: str, toolkits: Sequence[Toolkit]) -> Toolkit | None:
-    """The first toolkit of that release (``11.3``), one that can compile before one that cannot."""
-    matching = [toolkit for toolkit in toolkits if toolkit.release == release]
-    return next((toolkit for toolkit in matching if toolkit.has_nvcc), matching[0] if matching else None)
-
-
-def _in_roots(roots: Sequence[str | Path]) -> Iterator[_Place]:
-    # `cuda-11.3` before `cuda`: of a folder and a link to it, the name with the version is kept.
-    for root in map(Path, roots):
-        names = sorted(root.glob("cuda*"), key=lambda path: (path.name == "cuda", path.name))
-        for path in names:
-            yield _Place(path, str(root))
-            if path.name == "cuda":
-                for nested in sorted(path.glob("[0-9]*")):
-                    yield _Place(nested, str(root))
-
-
-def _in_variables(environ: Mapping[str, str]) -> Iterator[_Place]:
-    # Empty is as good as unset, as for NVIDIA's own cuda_pathfinder.
-    for name in VARIABLES:
-        if environ.get(name):
-            yield _Place(Path(environ[name]), name)
-
-
-def _nvcc(folder: Path) -> Path:
-    return folder / "bin" / ("nvcc.exe" if os.name == "nt" else "nvcc")
-
-
-def _header(folder: Path) -> Path | None:
-    places = (folder / "include" / "cuda.h", *sorted(folder.glob("targets/*/include/cuda.h")))
-    return next((path for path in places if path.is_file()), None)
-
-
-def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""  # not there or not readable: the next step may know
+        os.stat(os.path.join(folder, "."))  # noqa: PTH116,PTH118 - Path drops the point, for which it has to be open
+    except OSError as error:
+        return _unreachable(folder, error)
+    if is_system(folder):
+        why = "is no toolkit of its own: its bin is the system's, and would bring all of the system's programs to the "
+        return Looked(None, why + "front of PATH")
+    is_compiler, is_header = has_nvcc(folder), has_headers(folder)
+    if not (is_compiler or is_header or has_runtime(folder)):
+        return Looked(None, "holds no CUDA toolkit: neither bin/nvcc, nor CUDA's headers, nor its runtime library")
+    version, problems = read_version(folder)
+    release = None if version is None else release_of(version)
+    toolkit = Toolkit(
+        version,
+        release,
+        folder,
+        found_via,
+        has_nvcc=is_compiler,
+        has_headers=is_header,
+        cudnn=find_cudnn(folder),
+        environment=environment_of(folder),
+    )
+    return Looked(toolkit, problems=problems)
 
 
-def _from_version_json(folder: Path) -> str | None:
-    """Since 11.0.1: ``{"cuda": {"name": "CUDA SDK", "version": "11.3.1"}}``."""
-    try:
-        content = json.loads(_read(folder / "version.json") or "null")
-    except ValueError:
-        return None
-    cuda = content.get("cuda") if isinstance(content, dict) else None
-    version = cuda.get("version") if isinstance(cuda, dict) else None
-    return version if isinstance(version, str) and re.fullmatch(r"\d+\.\d+(\.\d+)*", version) else None
+def choose_toolkit(wanted: str, toolkits: Sequence[Toolkit]) -> Toolkit | None:
+    """The toolkit that an environment gets which names only a version: ``11.3``, or ``11.3.1``.
+
+    Complete ones come before partial ones, those that can compile before those that cannot, then the first counts. One
+    that is a part of an environment is not taken, since it goes when that environment goes, unless the user has added
+    it. A full version is compared as far as that of the toolkit is known.
+    """
+    matching = [toolkit for toolkit in toolkits if toolkit.is_shared and _matches(toolkit.version, wanted)]
+    return max(matching, key=lambda toolkit: (toolkit.is_complete, toolkit.has_nvcc), default=None)
 
 
-def _from_version_txt(folder: Path) -> str | None:
-    """Up to 11.0: ``CUDA Version 10.2.89``."""
-    match = re.search(r"CUDA Version (\d+\.\d+(?:\.\d+)*)", _read(folder / "version.txt"))
-    return match and match[1]
+def _matches(version: str | None, wanted: str) -> bool:
+    if version is None:
+        return False
+    known, asked = version.split("."), wanted.split(".")
+    return len(asked) > 1 and all(ours == theirs for ours, theirs in zip(known, asked, strict=False))
 
 
-def _from_header(folder: Path) -> str | None:
-    """``#define CUDA_VERSION 11030``: major and minor only."""
-    header = _header(folder)
-    match = re.search(r"^\s*#\s*define\s+CUDA_VERSION\s+(\d+)", _read(header) if header else "", re.MULTILINE)
-    return match and f"{int(match[1]) // 1000}.{int(match[1]) % 1000 // 10}"
-
-
-def _from_nvcc(folder: Path) -> str | None:
-    """``Cuda compilation tools, release 11.3, V11.3.109``: the compiler's own number, so only the release counts."""
-    try:
-        done = process.run([_nvcc(folder), "--version"], timeout_s=_NVCC_TIMEOUT_S, check=False)
-    except ProgramError:
-        return None
-    match = re.search(r"\brelease (\d+\.\d+)\b", done.stdout)
-    return match and match[1]
-
-
-_VERSION_STEPS: tuple[Callable[[Path], str | None], ...] = (
-    _from_version_json,
-    _from_version_txt,
-    _from_header,
-    _from_nvcc,
-)
+def _unreachable(folder: Path, error: OSError) -> Looked:
+    if isinstance(error, PermissionError):
+        return Looked(None, "cannot be looked into: you have no permission for it", is_broken=True)
+    if os.path.exists(folder):  # noqa: PTH110 - no error for a name that is too long
+        return Looked(None, "is a file, and no folder")
+    if not os.path.islink(folder):  # noqa: PTH114 - likewise
+        return Looked(None, "is not there")
+    if error.errno == errno.ELOOP:
+        return Looked(None, "is a link that leads in a circle", is_broken=True)
+    return Looked(None, f"is a link to {os.readlink(folder)}, which is not there", is_broken=True)  # noqa: PTH115
 
 
 def _version_key(version: str | None) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import tree
 
-HOOKS = [f"etc/conda/activate.d/envkit-cleanup.{end}" for end in ("csh", "fish", "sh")]
+HOOKS = [f"etc/conda/activate.d/envkit-cleanup.{end}" for end in ("csh", "fish", "ps1", "sh")]
 
 
 @pytest.fixture

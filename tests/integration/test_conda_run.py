@@ -161,20 +161,22 @@ def test_hooks_show_remove_and_install(envkit, environment, toolkit):
     shown = envkit("hooks", "show", NAME, "--json").json["hooks"]
     assert {(item["state"], item["toolkit"]) for item in shown} == {("current", str(toolkit))}
     assert {Path(item["file"]).relative_to(folder).as_posix() for item in shown} == {
-        f"{way}.d/envkit-cuda.{end}" for way in ("activate", "deactivate") for end in ("sh", "fish", "csh")
+        f"{way}.d/envkit-cuda.{end}"
+        for way in ("activate", "deactivate")
+        for end in ("sh", "fish", "csh", "ps1", "bat")
     }
     assert "_ENVKIT_CONDA_TOOLKIT" in (folder / "activate.d" / "envkit-cuda.sh").read_text()
 
     assert envkit("hooks", "remove", environment).code == 0
-    assert names() == {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh")}
+    assert names() == {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh", "ps1")}
     assert "CUDA_HOME" not in seen(envkit)
     # the environment is envkit's own, so clean-all has nothing to say about its hook
     done = envkit("hooks", "clean-all", "--remove", "--json")
-    assert (done.json["prefixes"], names()) == ([], {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh")})
+    assert (done.json["prefixes"], names()) == ([], {f"envkit-cleanup.{end}" for end in ("sh", "fish", "csh", "ps1")})
 
     (folder / "activate.d" / "envkit-guard.sh").unlink()
     assert envkit("hooks", "install", NAME, "--toolkit", toolkit).code == 0
     assert (folder / "activate.d" / "envkit-guard.sh").exists()
-    assert names() == {f"envkit-cuda.{end}" for end in ("sh", "fish", "csh")}
+    assert names() == {f"envkit-cuda.{end}" for end in ("sh", "fish", "csh", "ps1", "bat")}
     assert not (environment / "bin" / "activate").exists()
     assert seen(envkit)["CUDA_HOME"] == str(toolkit)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.integration.conftest import tree
 from tests.integration.test_changed_files import flip, site_of
+from tests.support.toolkit_folders import make_toolkit
 
 NAME = "torch112_cu113_py39"
 
@@ -130,6 +131,36 @@ def test_hooks_that_are_stale_or_missing(envkit, project, tmp_path):
     assert findings["hooks-stale"]["fix"] == [f"`envkit hooks install {NAME}`"]
     assert envkit("hooks", "install", NAME).code == 0
     assert found(envkit("doctor", NAME, "--json")) == {}
+
+
+def test_a_toolkit_that_has_vanished(envkit, project, tmp_path):
+    """EK-C07: doctor reports the missing toolkit and exits non-zero."""
+    toolkit = make_toolkit(tmp_path / "cuda-99.3", "99.3.1")
+    assert envkit("create", project.spec, "--no-verify", "--toolkit", toolkit).code == 0
+    assert found(envkit("doctor", NAME, "--json")) == {}
+    toolkit.rename(tmp_path / "moved")
+    for words in ((), (NAME,)):
+        done = envkit("doctor", *words, "--json")
+        finding = found(done)["toolkit-gone"]
+        assert done.code == 6
+        assert finding["severity"] == "error"
+        assert finding["message"] == f"The CUDA toolkit of {NAME} is gone: CUDA 99.3.1 in {toolkit}."
+        assert finding["evidence"] == [str(toolkit)]
+        assert f"envkit hooks install {NAME} --toolkit" in finding["fix"][0]
+    assert envkit("hooks", "install", NAME, "--toolkit", tmp_path / "moved").code == 0
+    assert found(envkit("doctor", NAME, "--json")) == {}
+
+
+@pytest.mark.skipif(not Path("/usr/local/cuda-13.0/bin").is_dir(), reason="no toolkit in /usr/local/cuda-13.0")
+def test_a_toolkit_that_has_moved_to_where_its_release_usually_lies(envkit, project, tmp_path):
+    toolkit = make_toolkit(tmp_path / "cuda-13.0", "13.0.1")
+    assert envkit("create", project.spec, "--no-verify", "--toolkit", toolkit).code == 0
+    toolkit.rename(tmp_path / "moved")
+    done = envkit("doctor", NAME, "--json")
+    assert done.code == 0
+    finding = found(done)["toolkit-moved"]
+    assert finding["severity"] == "note"
+    assert "activation takes /usr/local/cuda-13.0." in finding["message"]
 
 
 def journal_of(prefix: Path, **changes) -> None:
@@ -256,8 +287,11 @@ def test_a_prefix_that_is_a_file_is_no_environment(envkit, prefix):
 def test_the_page_lists_every_finding():
     root = Path(__file__).parents[2]
     code = "".join(path.read_text() for path in (root / "envkit" / "operations").glob("d*.py"))
+    code += (root / "envkit" / "operations" / "hooks_diagnosis.py").read_text()
     page = (root / "docs" / "doctor.md").read_text()
-    ids = set(re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|guard|old)-[a-z-]+)"', code))
+    ids = set(
+        re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkit|guard|old)-[a-z-]+)"', code)
+    )
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:
         assert f"| `{name}` |" in page, name

@@ -131,6 +131,8 @@ def test_hooks_commands(envkit, project, tmp_path):
     assert vanished.stderr.count("\n") == 1
     assert str(old) in vanished.stderr
     assert "envkit hooks install" in vanished.stderr
+    doctor = envkit("doctor", NAME, "--json")  # EK-C07
+    assert (doctor.code, [item["id"] for item in doctor.json["findings"]][:1]) == (6, ["toolkit-gone"])
     new = _toolkit(tmp_path / "new", "11.3.0")
     moved = envkit("hooks", "install", prefix, "--toolkit", new, "--json")
     assert moved.code == 0, moved.err

@@ -158,7 +158,10 @@ def test_each_package_holds_exactly_its_files(packages):
 
 
 def test_only_the_plugin_registers_with_conda(packages):
-    assert packages["envkit"].entry_points == "[console_scripts]\nenvkit = envkit.cli.main:main\n"
+    assert packages["envkit"].entry_points == (
+        "[console_scripts]\nenvkit = envkit.cli.main:main\n\n"
+        "[virtualenv.activate]\nenvkit = envkit.plugins.virtualenv:CudaActivator\n"
+    )
     assert packages["conda-envkit"].entry_points == "[conda]\nenvkit = envkit.plugins.conda\n"
 
 

@@ -5,7 +5,7 @@ import pytest
 from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
 from envkit.resources import hooks_dir
 
-FILES = [f"etc/conda/activate.d/envkit-cleanup.{end}" for end in ("csh", "fish", "sh")]
+FILES = [f"etc/conda/activate.d/envkit-cleanup.{end}" for end in ("csh", "fish", "ps1", "sh")]
 
 
 def names(prefix):

@@ -10,7 +10,7 @@ from envkit.activation import install_hooks, remove_hooks
 from envkit.errors import UsageError
 from envkit.model.toolkit import Toolkit
 
-EXTENSIONS = ("sh", "fish", "csh")
+EXTENSIONS = ("sh", "fish", "csh", "ps1", "bat")
 
 
 def toolkit(path="/opt/tk/cuda-11.3"):
@@ -36,7 +36,8 @@ def test_the_slot_is_filled_in_everywhere(tmp_path, slot):
         text = path.read_text(encoding="utf-8")
         assert f"_ENVKIT_{slot}_TOOLKIT" in text
         of_other = re.findall(f"_ENVKIT_{other}_([A-Z_]+)", text)
-        assert set(of_other) == {"CC", "CXX", "CUDAHOSTCXX"}  # the only ones that both slots look at
+        is_of_windows = path.suffix in {".ps1", ".bat"}
+        assert set(of_other) == (set() if is_of_windows else {"CC", "CXX", "CUDAHOSTCXX"})  # both slots look at them
         assert not re.search("@[A-Z_]+@", text)
 
 
@@ -60,7 +61,7 @@ def test_install_without_a_toolkit_removes_ours_and_leaves_others(tmp_path):
 def test_a_conda_prefix_without_a_toolkit_heals_path(tmp_path):
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     assert install_hooks(tmp_path, slot="CONDA", toolkit=None) == ()
-    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS)
+    assert names(tmp_path) == sorted(f"etc/conda/activate.d/envkit-cleanup.{end}" for end in EXTENSIONS[:-1])
     install_hooks(tmp_path, slot="CONDA", toolkit=toolkit())
     assert {name.split(".d/")[1].split(".")[0] for name in names(tmp_path)} == {"envkit-cuda"}
 

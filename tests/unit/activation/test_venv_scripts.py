@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from envkit.activation import attach_hooks, detach_hooks
+from envkit.activation import attach_hooks, attachment_states, detach_hooks
 from envkit.errors import InvalidFileError, NotFoundError
 
 POSIX = """# stdlib
@@ -140,10 +140,47 @@ def test_an_unknown_shape_is_refused_and_no_script_changed(prefix, text):
     assert contents(prefix) == before
 
 
-def test_a_script_without_final_newline_gets_one(prefix):
-    (prefix / "bin" / "activate").write_text(POSIX.rstrip("\n"))
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_without_final_newline_gets_one_and_loses_it_again(prefix, script):
+    file = prefix / "bin" / script
+    file.write_text(file.read_text(encoding="utf-8").rstrip("\n"))
+    before = contents(prefix)
     attach_hooks(prefix)
-    assert "VIRTUAL_ENV=/x\n# >>> envkit activate hooks >>>\n" in contents(prefix)["activate"]
+    once = contents(prefix)
+    assert "/x\n# >>> envkit activate hooks (and the line break before) >>>\n" in once[script]
+    attach_hooks(prefix)
+    assert contents(prefix) == once
+    detach_hooks(prefix)
+    assert contents(prefix) == before
+
+
+def test_a_script_that_is_a_link_stays_one(prefix):
+    script = prefix / "bin" / "activate"
+    script.rename(prefix / "real")
+    script.symlink_to("../real")
+    before = contents(prefix)
+    attach_hooks(prefix)
+    assert script.is_symlink()
+    assert (prefix / "real").read_text(encoding="utf-8") != before["activate"]
+    detach_hooks(prefix)
+    assert contents(prefix) == before
+
+
+def test_states_of_the_scripts(prefix):
+    def states():
+        return {item.file.name: item.state for item in attachment_states(prefix)}
+
+    assert states() == dict.fromkeys(SCRIPTS, "missing")
+    attach_hooks(prefix)
+    assert states() == dict.fromkeys(SCRIPTS, "current")
+    (prefix / ".envkit" / "deactivate.csh").unlink()
+    (prefix / "bin" / "activate").write_text(POSIX)
+    fish = prefix / "bin" / "activate.fish"
+    fish.write_text(fish.read_text(encoding="utf-8").replace("builtin source", "source", 1))
+    assert states() == {"activate": "missing", "activate.fish": "stale", "activate.csh": "stale"}
+    attach_hooks(prefix)
+    (prefix / "bin" / "activate").write_text(contents(prefix)["activate"].replace("nondestructive", "now"))
+    assert states()["activate"] == "stale"
 
 
 def test_one_shell_is_enough_and_none_is_told(prefix):

@@ -11,6 +11,7 @@ from envkit.compat.tables import (
     build_label,
     driver_need,
     plain_wheel_build,
+    toolkit_update,
     version_key,
 )
 
@@ -33,6 +34,23 @@ TABLES = ("arch_lists", "cuda_toolkits", "pytorch_releases", "toolkit_installers
 )
 def test_driver_need(cuda, platform, expected):
     assert driver_need(cuda, platform) == expected
+
+
+@pytest.mark.parametrize(
+    ("nvcc", "version"),
+    [
+        ("11.3.109", "11.3.1"),
+        ("10.1.168", "10.1.168"),
+        ("13.2.78", "13.2.1"),
+        ("13.0.88", None),
+        ("13.4.59", None),
+        ("11.3.58", None),
+        ("99.1.1", None),
+    ],
+    ids=["an update", "before 11.0", "newer", "of two updates", "of two updates in one row", "not sure", "unknown"],
+)
+def test_toolkit_update_of_a_compilers_number(nvcc, version):
+    assert toolkit_update(nvcc) == version
 
 
 def test_arch_list_of_wheels_not_of_conda_packages():

@@ -31,3 +31,17 @@ def test_without_a_guard_the_variable_is_the_user_s(environment):
     assert "UV_CONSTRAINT" not in _activated_on_windows(replace(environment, guard=False))
     (environment.prefix / ".envkit" / "constraints.txt").unlink()
     assert _activated_on_windows(environment).get("UV_CONSTRAINT") == os.environ.get("UV_CONSTRAINT")
+
+
+def test_a_conda_prefix_gets_what_conda_sets(environment, monkeypatch):
+    monkeypatch.setenv("PATH", "mine")
+    monkeypatch.setenv("PYTHONHOME", "kept")
+    prefix = environment.prefix
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / "state").write_text('{"env_vars": {"OWN": "1"}}')
+    found = _activated_on_windows(replace(environment, backend="conda"))
+    assert "VIRTUAL_ENV" not in found
+    assert (found["CONDA_PREFIX"], found["OWN"], found["PYTHONNOUSERSITE"]) == (str(prefix), "1", "1")
+    folders = ("Library/mingw-w64/bin", "Library/usr/bin", "Library/bin", "Scripts", "bin")
+    assert found["PATH"].split(os.pathsep) == [str(prefix), *(str(prefix / name) for name in folders), "mine"]
+    assert _activated_on_windows(environment)["VIRTUAL_ENV"] == str(prefix)

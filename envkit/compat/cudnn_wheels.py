@@ -1,0 +1,35 @@
+"""Which wheels of the default index hold which cuDNN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envkit.compat.tables import cudnn_wheels_table, version_key
+from envkit.model.locked import LockedPackage
+
+
+def cudnn_wheel(asked: str, cuda_major: str, platform: str) -> LockedPackage | None:
+    """The wheel of a cuDNN, the newest where several have that number; None where there is none.
+
+    Args:
+        asked: "8.9.7", or with NVIDIA's build number "8.9.7.29".
+        cuda_major: of the toolkit, "12".
+        platform: conda's name.
+    """
+    wanted = asked.split(".")
+    rows = [row for row in _rows(cuda_major, platform) if row["version"].split(".")[: len(wanted)] == wanted]
+    if not rows:
+        return None
+    row = max(rows, key=lambda row: version_key(row["version"]))
+    return LockedPackage(row["project"], row["version"], row["file"], row["sha256"], row["size"])
+
+
+def cudnn_versions(cuda_major: str, platform: str) -> tuple[str, ...]:
+    """All cuDNN that wheels hold for a CUDA major, newest first: "9.10.2", ..."""
+    short = {".".join(row["version"].split(".")[:3]) for row in _rows(cuda_major, platform)}
+    return tuple(sorted(short, key=version_key, reverse=True))
+
+
+def _rows(cuda_major: str, platform: str) -> list[dict[str, Any]]:
+    project = f"nvidia-cudnn-cu{cuda_major}"
+    return [row for row in cudnn_wheels_table()["wheels"] if row["project"] == project and row["platform"] == platform]
