@@ -20,6 +20,13 @@ ODD_NAMES = [
     "@SLOT@",
     "-n %s",
     "''",
+    "%PATH%",
+    "!touch pwned! !!",
+    "a&touch pwned&b;touch pwned;c|touch pwned",
+    "^caret^ <in >out {a,b} ~ #",
+    "-rf",
+    "“it’s” ‘touch pwned’",
+    "tab\there",
     "ünï",
     "中文",
 ]
@@ -38,13 +45,12 @@ def test_reactivating_does_not_grow_path(shell, start_conda, make_prefix, make_t
     prefix = make_prefix("A", toolkit)
     conda = start_conda(shell)
     before = conda.environment
-    in_force(conda.activate(prefix), toolkit)
-    for _ in range(3):
-        environment = conda.reactivate()
+    for act in (lambda: conda.activate(prefix), *[conda.reactivate] * 3):
+        environment = act()
         in_force(environment, toolkit)
         assert len(environment["PATH"].split(":")) == len(before["PATH"].split(":")) + 2
-    conda.edit("nvcc > nvcc.out\n")
-    assert "release 11.3" in (conda.session.folder / "nvcc.out").read_text(encoding="utf-8")
+        conda.edit("nvcc > nvcc.out\n")
+        assert "release 11.3" in (conda.session.folder / "nvcc.out").read_text(encoding="utf-8")
     after = conda.deactivate()
     assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
     assert conda.session.stdout == ""

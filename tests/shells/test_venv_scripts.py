@@ -197,11 +197,13 @@ ODD_NAMES = [
     "中文",
     'a"b',
     "back\\slash",
+    "%PATH% ^a&touch pwned;b|c <d >e",  # no `!`: the environment's own script does not hide it from tcsh
+    "-rf “it’s” ‘touch pwned’",
 ]
 
 
-# An older `python -m venv` (CVE-2024-9287) does not quote its folder, an older virtualenv not a backslash at its end, for
-# fish; virtualenv is slow, so one name has all oddities.
+# An older `python -m venv` (CVE-2024-9287) does not quote its folder, an older virtualenv for fish not a backslash at
+# its end; virtualenv is slow, so one name has all oddities.
 @pytest.mark.parametrize(
     ("kind", "name"),
     [*(("uv", name) for name in ODD_NAMES), ("virtualenv", "it's ünï 中文 a$HOME $(touch pwned) `touch pwned`\\ x")],

@@ -36,7 +36,7 @@ def test_the_slot_is_filled_in_everywhere(tmp_path, slot):
         text = path.read_text(encoding="utf-8")
         assert f"_ENVKIT_{slot}_TOOLKIT" in text
         of_other = re.findall(f"_ENVKIT_{other}_([A-Z_]+)", text)
-        # both slots look at them; cmd is on Windows alone, where no host compiler is switched
+        # both slots look at these; cmd has no gcc
         assert set(of_other) == (set() if path.suffix == ".bat" else {"CC", "CXX", "CUDAHOSTCXX"})
         assert not re.search("@[A-Z_]+@", text)
 
