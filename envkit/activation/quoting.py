@@ -63,3 +63,8 @@ def quote_bat(text: str) -> str:
     either: such a folder is not found then.
     """
     return '"' + text.replace("%", "%%").replace('"', "|") + '"'
+
+
+def quote_xonsh(text: str) -> str:
+    """Quote for a command of xonsh, as a value of Python: in xonsh's own quotes ``$NAME`` would be replaced."""
+    return f"@({text!r})"

@@ -40,7 +40,7 @@ def _facts(facts: Mapping[str, Any]) -> str:
         chosen = {"NVCC_CCBIN": ", from NVCC_CCBIN", "envkit": ", the system's own is too new"}
         return (
             f"for {facts['architecture'] or 'its default GPU'}, host compiler {facts['host_compiler']}{version}"
-            + chosen.get(facts["host_chosen_by"], "")
+            + chosen.get(facts.get("host_chosen_by", ""), "")
         )
     if "devices" in facts:
         names = ", ".join(f"{item['name']} ({item['compute_capability']})" for item in facts["devices"])

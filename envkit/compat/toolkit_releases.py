@@ -19,16 +19,6 @@ def architectures(release: str | None) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for match in listed if match))
 
 
-def gcc_limit(release: str | None) -> int | None:
-    """The newest gcc that a release's headers accept; None where not known.
-
-    Newer ones end in ``#error -- unsupported GNU version!`` of the toolkit's ``crt/host_config.h``.
-    """
-    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
-    limit = (row or {"host_compilers": {}})["host_compilers"].get("gcc_max")
-    return int(limit) if limit is not None else None
-
-
 def cudnn_used_with(release: str | None) -> tuple[str, ...]:
     """The cuDNN versions that torch was built with for a release, as far as each is known exactly: "8.2.1"."""
     row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)

@@ -49,23 +49,6 @@ def platform_of(name: str) -> str | None:
     return next((system for system, pattern in _SYSTEM_IN_NAME.items() if re.search(pattern, name)), None)
 
 
-def header_version(folder: Path) -> str | None:
-    """The version that the header in ``folder/include`` tells, "8.9.7".
-
-    Since 8.0 it is in ``cudnn_version.h``, before in ``cudnn.h``.
-    """
-    for name in ("cudnn_version.h", "cudnn.h"):
-        try:
-            text = (folder / "include" / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        words = ("MAJOR", "MINOR", "PATCHLEVEL")
-        numbers = [re.search(rf"^\s*#\s*define\s+CUDNN_{word}\s+(\d+)", text, re.MULTILINE) for word in words]
-        if all(numbers):
-            return ".".join(number[1] for number in numbers if number)
-    return None
-
-
 def add_links(folder: Path) -> None:
     """Add the names that a linker and the loader look for: libcudnn.so to libcudnn.so.8 to libcudnn.so.8.2.1.
 

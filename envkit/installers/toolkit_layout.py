@@ -48,14 +48,18 @@ def finish_toolkit(toolkit: Path, version: str, platform: str) -> None:
     """Add what makes a folder with ``bin``, ``include`` and ``lib`` a toolkit to every tool that looks for one.
 
     On Linux that is ``lib64``, ``targets``, and a name without a number for each shared library; everywhere
-    ``version.json``, as NVIDIA's installers write it.
+    ``version.json``, as NVIDIA's installers write it. Of the two places of headers and libraries, ``include`` and
+    ``targets/x86_64-linux/include``, some packages have one, some the other; both have all in the end.
     """
     if platform in _TARGETS:
-        _link(toolkit / "lib64", "lib")
         target = toolkit / "targets" / _TARGETS[platform]
         target.mkdir(parents=True, exist_ok=True)
         for name in ("include", "lib"):
+            if (target / name).is_dir() and not (target / name).is_symlink():
+                _link_entries(toolkit / name, target / name)
+            (toolkit / name).mkdir(exist_ok=True)
             _link(target / name, f"../../{name}")
+        _link(toolkit / "lib64", "lib")
         for library in sorted((toolkit / "lib").glob("lib*.so.*")):
             match = _VERSIONED.fullmatch(library.name)
             if match is not None:
@@ -71,6 +75,12 @@ def _merge(source: Path, target: Path) -> None:
         if not (target / entry.name).exists():
             target.mkdir(parents=True, exist_ok=True)
             entry.rename(target / entry.name)
+
+
+def _link_entries(folder: Path, source: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for entry in sorted(source.iterdir()):
+        _link(folder / entry.name, os.path.relpath(entry, folder))
 
 
 def _link(path: Path, target: str) -> None:

@@ -24,10 +24,6 @@ class Cudnn:
     version: str | None
     missing: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        """The facts that ``--json`` shows."""
-        return {"version": self.version, "is_complete": not self.missing, "missing": list(self.missing)}
-
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
@@ -79,7 +75,8 @@ class Toolkit:
             "found_via": self.found_via,
             "has_nvcc": self.has_nvcc,
             "has_headers": self.has_headers,
-            "cudnn": None if self.cudnn is None else self.cudnn.to_json(),
+            "cudnn": None if self.cudnn is None else self.cudnn.version,
+            "cudnn_missing": None if self.cudnn is None else list(self.cudnn.missing),
             "environment": None if self.environment is None else str(self.environment),
         }
 

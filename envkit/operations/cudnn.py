@@ -16,7 +16,6 @@ from envkit.installers.cudnn_archive import unpack_cudnn
 from envkit.installers.cudnn_layout import (
     add_links,
     cuda_major_of,
-    header_version,
     library_folder,
     places,
     platform_of,
@@ -27,6 +26,7 @@ from envkit.operations import clock, cudnn_files, cudnn_plan
 from envkit.operations.environments import prefix_from
 from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkits import toolkit_for
+from envkit.probes.cudnn import find_cudnn
 from envkit.probes.host import current_platform
 from envkit.scratch import scratch_folder
 
@@ -99,7 +99,7 @@ def put_cudnn(what: str, into: str, progress: Progress) -> CudnnResult:
         ExistsError: another cuDNN is there.
         DownloadError: the wheel could not be had, or is not the known one.
     """
-    toolkit, platform = _toolkit(into), current_platform()
+    toolkit, platform = _toolkit(into, progress), current_platform()
     source = _source(what, toolkit, platform, progress)
     folders = _folders(toolkit, platform)
     if not cudnn_plan.is_writable(folders):
@@ -125,7 +125,7 @@ def remove_cudnn(into: str, progress: Progress) -> CudnnResult:
     Raises:
         NotFoundError: there is no such toolkit, or envkit has put no cuDNN into it.
     """
-    toolkit = _toolkit(into)
+    toolkit = _toolkit(into, progress)
     with prefix_lock(toolkit.path, "cuda cudnn", progress):
         cudnn_files.recover(toolkit.path)
         manifest = cudnn_files.read_manifest(toolkit.path)
@@ -137,8 +137,8 @@ def remove_cudnn(into: str, progress: Progress) -> CudnnResult:
     return CudnnResult(toolkit, manifest.version, removed, "removed", kept)
 
 
-def _toolkit(into: str) -> Toolkit:
-    toolkit = toolkit_for(None, into)
+def _toolkit(into: str, progress: Progress) -> Toolkit:
+    toolkit = toolkit_for(None, into, progress)
     if toolkit is None:
         raise UsageError(f"{into!r} is no toolkit.", hint="Give a release such as 11.3, or a toolkit's folder.")
     return toolkit
@@ -223,12 +223,13 @@ def _unpack(source: _Source, folder: Path, progress: Progress) -> Path:
     return unpacked
 
 
-def _version(folder: Path, source: _Source) -> str:
-    version = header_version(folder)
-    if version is None or not [*folder.glob("lib*/libcudnn*"), *folder.glob("bin/cudnn*")]:
-        missing = "header cudnn_version.h" if version is None else "library"
-        raise InvalidFileError(source.name, f"there is no cuDNN in it: no {missing}.")
-    return version
+def _version(folder: Path, source: _Source, platform: str) -> str:
+    found = find_cudnn(folder, is_windows=platform == "win-64")
+    if found is None or found.version is None or "include" in found.missing:
+        raise InvalidFileError(source.name, "there is no cuDNN in it: no header tells a version.")
+    if "bin" in found.missing or (platform != "win-64" and "lib" in found.missing):
+        raise InvalidFileError(source.name, "there is no cuDNN in it: no library.")
+    return found.version
 
 
 def _put(
@@ -241,7 +242,7 @@ def _put(
     progress: Progress,
 ) -> CudnnResult:
     unpacked = _unpack(source, staged, progress)
-    version = _version(unpacked, source)
+    version = _version(unpacked, source, platform)
     if platform != "win-64":
         add_links(unpacked)
     progress.step(f"cuDNN {version} into {toolkit.path}")
@@ -264,7 +265,7 @@ def _planned(source: _Source, toolkit: Toolkit, platform: str, progress: Progres
         commands = cudnn_plan.commands_for_wheel(source.wheel, toolkit.path, library)
         return CudnnResult(toolkit, version, (), "planned", plan=commands)
     with scratch_folder() as folder:
-        version = _version(_unpack(source, folder, progress), source)
+        version = _version(_unpack(source, folder, progress), source, platform)
     archive = source.archive if source.archive is not None else Path(source.name)
     commands = cudnn_plan.commands_for_archive(archive, toolkit.path, library)
     return CudnnResult(toolkit, version, (), "planned", plan=commands)

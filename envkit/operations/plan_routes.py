@@ -15,6 +15,8 @@ from envkit.compat.installers import (
     windows_components,
 )
 from envkit.compat.tables import version_key
+from envkit.compat.toolkit_channels import newest_channel_toolkit
+from envkit.compat.toolkit_wheels import newest_wheel_toolkit
 from envkit.model.toolkit_plan import Route
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ _DRIVER_PACKAGES = (
 _DRIVER_RPMS = "nvidia-driver*,nvidia-open*,kmod-nvidia*,nvidia-kmod*,xorg-x11-drv-nvidia*"
 _NEWER_OPTIONS = "10.1"
 """From this release on the run file takes ``--defaultroot`` and makes the link ``/usr/local/cuda``."""
-_ENVKIT_SINCE = "13.0"
-"""PyPI's wheels hold a compiler from this release on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,12 @@ class Wanted:
 
 def by_envkit(wanted: Wanted) -> list[Route]:
     """envkit's own way, where it has one."""
-    if version_key(wanted.release) < version_key(_ENVKIT_SINCE):
+    wheels, packages = newest_wheel_toolkit(wanted.asked), newest_channel_toolkit(wanted.asked)
+    if wheels is None and packages is None:
         return []
+    place, known = ("PyPI's wheels", "confirmed") if wheels is not None else ("NVIDIA's conda channel", "single")
     commands = (f"envkit cuda install {wanted.asked}", f"envkit cuda check {wanted.release}")
-    return [Route("envkit", "By envkit, into its own folder", commands, needs_root=False, known="confirmed")]
+    return [Route("envkit", f"By envkit, from {place}, into its own folder", commands, needs_root=False, known=known)]
 
 
 def by_packages(wanted: Wanted, repository: Repository) -> Route:

@@ -12,7 +12,7 @@ from envkit import fs, resources
 from envkit.compat.toolkit_releases import architectures
 from envkit.errors import EnvkitError, ProgramError, UsageError, VerificationFailedError
 from envkit.model.toolkit_report import STEPS, CheckStep, ToolkitReport
-from envkit.operations.toolkit_host import HostChoice, choose_host
+from envkit.operations.toolkit_host import NvccHost, choose_host
 from envkit.operations.toolkits import toolkit_for
 from envkit.probes.nvcc import LEFT_OUT, Nvcc
 from envkit.scratch import scratch_folder
@@ -64,7 +64,7 @@ def check(asked: str, progress: Progress) -> CheckResult:
     Raises:
         NotFoundError: there is none.
     """
-    toolkit = toolkit_for(None, asked)
+    toolkit = toolkit_for(None, asked, progress)
     if toolkit is None:
         raise UsageError(f"{asked!r} is no toolkit.", hint="Give a release such as 11.3, or a toolkit's folder.")
     return CheckResult(check_toolkit(toolkit, progress))
@@ -113,7 +113,7 @@ class _Trial:
 
     toolkit: Toolkit
     nvcc: Nvcc
-    host: HostChoice = field(init=False)
+    host: NvccHost = field(init=False)
     capability: int | None = None
 
     def take(self, name: str) -> CheckStep:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.compat.toolkit_channels import channel_toolkit
-from envkit.errors import DownloadError, UnsatisfiableError
+from envkit.errors import DownloadError, UnsatisfiableError, UsageError
 from envkit.installers.conda_relocate import leave_conda, relocate
 from envkit.installers.condarc import read_conda_settings
 from envkit.installers.rattler import calls as rattler
@@ -62,16 +62,20 @@ def fill_from_conda(
     """
     progress.step(f"CUDA {record.version}: {len(record.packages)} packages")
     prefix = staging / "prefix"
-    report = rattler.install(
-        [item.to_dict() for item in record.packages],
-        prefix,
-        settings=read_conda_settings(),
-        platform=record.platform,
-        offline=offline,
-        timeout_s=INSTALL_TIMEOUT_S,
-        progress=progress,
-        folders=[wheelhouse] if wheelhouse is not None else [],
-    )
+    try:
+        report = rattler.install(
+            [item.to_dict() for item in record.packages],
+            prefix,
+            settings=read_conda_settings(),
+            platform=record.platform,
+            offline=offline,
+            timeout_s=INSTALL_TIMEOUT_S,
+            progress=progress,
+            folders=[wheelhouse] if wheelhouse is not None else [],
+        )
+    except UsageError as error:  # programs with too little room for the path
+        error.hint = "Set ENVKIT_HOME to a folder with a shorter path."
+        raise
     if report.unlinked_scripts:
         progress.note(
             f"Link scripts of {', '.join(report.unlinked_scripts)} were not run: envkit runs no code of packages."

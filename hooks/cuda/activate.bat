@@ -83,9 +83,9 @@
 @if defined _envkit_page "%SystemRoot%\System32\chcp.com" 65001 >nul
 @for %%V in (@WINDOWS_CANDIDATES@) do @if not defined _envkit_toolkit if exist "%%~V\bin\" set "_envkit_toolkit=%%~V"
 @if defined _envkit_toolkit goto :envkit_found
-@if "@SLOT@"=="CONDA" >&2 echo(envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours. Repair: envkit hooks install "%%CONDA_PREFIX%%" --toolkit DIR
-@if "@SLOT@"=="VENV" >&2 echo(envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours. Repair: envkit hooks install "%%VIRTUAL_ENV%%" --toolkit DIR
-@if "@SLOT@"=="WINDOW" >&2 echo(envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours.
+@if "@SLOT@"=="CONDA" >&2 echo envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours. Repair: envkit hooks install "%%CONDA_PREFIX%%" --toolkit DIR
+@if "@SLOT@"=="VENV" >&2 echo envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours. Repair: envkit hooks install "%%VIRTUAL_ENV%%" --toolkit DIR
+@if "@SLOT@"=="WINDOW" >&2 echo envkit: there is no CUDA toolkit @TOOLKIT@; CUDA_HOME, CUDA_PATH and PATH stay yours.
 :envkit_found
 @if defined _envkit_page "%SystemRoot%\System32\chcp.com" %_envkit_page% >nul
 @set "_envkit_wide="

@@ -32,7 +32,7 @@ ODD = [
 ]
 WAYS = ("activate", "deactivate")
 NUMBERS_AND_FLAGS = ("at", "n", "size", "cut", "end", "home", "path", "same", "marks", "page")
-BATCH = sorted(hooks_dir(".").rglob("*.bat"))
+BATCH = sorted(path for concern in ("cuda", "guard", "venv") for path in hooks_dir(concern).glob("*.bat"))
 
 
 def batch(concern, way, slot, **values):

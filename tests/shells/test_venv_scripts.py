@@ -200,10 +200,11 @@ ODD_NAMES = [
 ]
 
 
-# An older `python -m venv` (CVE-2024-9287) does not quote its folder; virtualenv is slow, so one name has all oddities.
+# An older `python -m venv` (CVE-2024-9287) does not quote its folder, an older virtualenv not a backslash at its end, for
+# fish; virtualenv is slow, so one name has all oddities.
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [*(("uv", name) for name in ODD_NAMES), ("virtualenv", "it's ünï 中文 a$HOME $(touch pwned) `touch pwned`\\")],
+    [*(("uv", name) for name in ODD_NAMES), ("virtualenv", "it's ünï 中文 a$HOME $(touch pwned) `touch pwned`\\ x")],
 )
 def test_odd_names(kind, name, every_shell, make_venv, make_toolkit, plain_env, tmp_path):
     toolkit = make_toolkit("11.3", parent=tmp_path / "tk" / name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from envkit.errors import DownloadError
-from envkit.installers.toolkit_layout import toolkit_from_wheels
+from envkit.installers.toolkit_layout import finish_toolkit, toolkit_from_wheels
 from envkit.probes.toolkits import toolkit_at
 
 if TYPE_CHECKING:
@@ -75,3 +75,14 @@ def test_wheels_of_another_layout_are_refused(tmp_path):
     (tmp_path / "nvidia/cuda_nvcc/bin").mkdir(parents=True)
     with pytest.raises(DownloadError, match="nvidia/cu12/bin"):
         toolkit_from_wheels(tmp_path, "12.4.1", "linux-64")
+
+
+def test_what_lies_below_targets_is_linked_to_where_tools_look(tmp_path):
+    for name in ("bin/nvcc", "targets/x86_64-linux/include/cuda.h", "targets/x86_64-linux/lib/libcudart.so.12"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    finish_toolkit(tmp_path, "12.6.3", "linux-64")
+    assert os.readlink(tmp_path / "include/cuda.h") == "../targets/x86_64-linux/include/cuda.h"
+    assert (tmp_path / "lib64/libcudart.so").read_text() == "x"
+    finish_toolkit(tmp_path, "12.6.3", "linux-64")
+    assert len(list((tmp_path / "include").iterdir())) == 1

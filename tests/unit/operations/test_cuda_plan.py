@@ -135,6 +135,12 @@ def test_commands_for_11_3(system, kind, expected):
     assert [pair for pair in zip(found, expected, strict=True) if pair[1] not in (None, pair[0])] == []
 
 
+def test_envkits_own_way_comes_first_where_it_has_one():
+    assert plan("13.2", "linux").routes[0].commands[0] == "envkit cuda install 13.2"
+    assert "conda channel" in plan("11.8", "linux").routes[0].title
+    assert plan("10.2", "linux").routes[0].kind == "runfile"
+
+
 def test_windows_names_each_component():
     found = route(plan("11.3.0", "windows"), "windows")
     download, install, _ = found.commands
@@ -157,15 +163,15 @@ def test_an_old_release_on_a_new_system_has_no_packages_and_says_so():
     packages = route(plan("11.3", "ubuntu2204"), "packages")
     assert packages.commands == ()
     assert "begins with CUDA 11.7" in packages.notes[0]
-    assert plan("11.3", "ubuntu2204").routes[0].kind == "runfile"
-    assert plan("11.3", "ubuntu2004").routes[0].kind == "packages"
+    assert [item.kind for item in plan("11.3", "ubuntu2204").routes][:2] == ["envkit", "runfile"]
+    assert [item.kind for item in plan("11.3", "ubuntu2004").routes][:2] == ["envkit", "packages"]
 
 
 def test_what_is_not_known_is_said():
     unknown = route(plan("11.3", "debian12"), "packages")
     assert unknown.known == "unknown"
     assert any(note.startswith("unknown: look at https://") for note in unknown.notes)
-    assert plan("11.3", "debian12").routes[0].kind == "runfile"
+    assert [item.kind for item in plan("11.3", "debian12").routes][:2] == ["envkit", "runfile"]
     newest = route(plan("13.5", "linux"), "runfile")
     assert newest.commands == ()
     assert newest.notes == ("unknown: look at https://developer.nvidia.com/cuda-toolkit-archive",)

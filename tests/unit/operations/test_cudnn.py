@@ -20,14 +20,14 @@ from envkit.errors import (
     UsageError,
 )
 from envkit.installers.cudnn_archive import unpack_cudnn
-from envkit.installers.cudnn_layout import add_links, cuda_major_of, header_version, places, platform_of
+from envkit.installers.cudnn_layout import add_links, cuda_major_of, places, platform_of
 from envkit.model.cudnn_manifest import parse_cudnn_manifest
 from envkit.model.locked import LockedPackage
 from envkit.model.progress import Silent
 from envkit.operations import cudnn, cudnn_files, cudnn_plan
 from envkit.operations.cudnn import put_cudnn, remove_cudnn
 from envkit.probes.toolkits import toolkit_at
-from tests.support.cudnn import cudnn_tar, cudnn_wheel_file, cudnn_zip, headers, tar_member
+from tests.support.cudnn import cudnn_tar, cudnn_wheel_file, cudnn_zip, tar_member
 from tests.support.index import serve_index
 from tests.support.toolkits import stub_toolkit
 from tests.support.wheels import file_hash
@@ -335,7 +335,7 @@ def test_an_archive_without_cudnn(tmp_path, toolkit):
     source = make = tmp_path / "other.tar.gz"
     with tarfile.open(make, "w:gz") as archive:
         archive.addfile(tar_member("include/other.h"))
-    with pytest.raises(InvalidFileError, match="no header"):
+    with pytest.raises(InvalidFileError, match="no header tells"):
         put(source, toolkit)
     only_headers = cudnn_tar(tmp_path / "headers.tar.gz", "8.9.7", root="x", lib="elsewhere")
     with pytest.raises(InvalidFileError, match="no library"):
@@ -399,12 +399,6 @@ def test_links_are_made_where_an_archive_has_none(tmp_path):
     add_links(tmp_path)
     assert os.readlink(tmp_path / "lib" / "libcudnn.so") == "libcudnn.so.8"
     assert os.readlink(tmp_path / "lib" / "libcudnn.so.8") == "libcudnn.so.8.2.1"
-
-
-def test_the_version_of_an_old_header(tmp_path):
-    (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "cudnn.h").write_text(headers("7.6.5")["cudnn_version.h"])
-    assert header_version(tmp_path) == "7.6.5"
 
 
 def test_a_folder_that_leads_out_of_the_toolkit_is_refused(tmp_path, archive):

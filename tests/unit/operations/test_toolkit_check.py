@@ -170,6 +170,7 @@ def test_nvcc_that_hangs_is_stopped(tmp_path):
 
 
 def test_a_compile_failure_tells_what_nvcc_said(tmp_path, path):
+    path("gcc", "9.4.0")
     path("g++", "9.4.0")
     report = check_stub(tmp_path / "cuda", compile="echo 'ptxas fatal: out of wishes' >&2; exit 1")
     assert report.failure.step == "compile"
@@ -178,6 +179,7 @@ def test_a_compile_failure_tells_what_nvcc_said(tmp_path, path):
 
 
 def test_too_new_a_gcc_is_told_as_the_reason(tmp_path, path):
+    path("gcc", "12.2.0")
     path("g++", "12.2.0")
     report = check_stub(tmp_path / "cuda", compile=UNSUPPORTED)
     first = report.failure.reason.splitlines()[0]
@@ -187,18 +189,20 @@ def test_too_new_a_gcc_is_told_as_the_reason(tmp_path, path):
 
 
 def test_too_new_a_gcc_that_works_all_the_same_passes(tmp_path, path):
+    path("gcc", "12.2.0")
     path("g++", "12.2.0")
     assert check_stub(tmp_path / "cuda", program=COMPUTES).compiles
 
 
 def test_an_allowed_gcc_beside_too_new_a_one(tmp_path, path):
+    path("gcc", "12.2.0")
     path("g++", "12.2.0")
-    path("g++-9", "9.4.0")
-    path("g++-8", "8.5.0")
-    path("g++-10", "11.1.0")  # not what its name says
+    path("g++-10", "10.1.0")  # without its gcc
+    for name in ("gcc-9", "g++-9", "gcc-8", "g++-8"):
+        path(name, "9.4.0")
     report = check_stub(tmp_path / "cuda", program=COMPUTES)
     assert report.facts("compile")["host_compiler"] == "g++-9"
-    assert "-ccbin g++-9 " in (tmp_path / "cuda" / "compiled.txt").read_text()
+    assert f"-ccbin {os.environ['PATH']}/g++-9 " in (tmp_path / "cuda" / "compiled.txt").read_text()
 
 
 def test_the_users_own_host_compiler(tmp_path, monkeypatch):
@@ -211,14 +215,20 @@ def test_the_users_own_host_compiler(tmp_path, monkeypatch):
 def test_no_host_compiler_at_all(tmp_path, path):
     report = check_stub(tmp_path / "cuda")
     assert report.failure.step == "compile"
-    assert "g++ is not on PATH" in report.failure.reason
+    assert "not both on PATH" in report.failure.reason
     assert not (tmp_path / "cuda" / "compiled.txt").exists()
 
 
-def test_a_gpp_that_does_not_run_is_none(tmp_path, path):
-    (Path(os.environ["PATH"]) / "g++").write_bytes(b"\x7fELF broken")
-    (Path(os.environ["PATH"]) / "g++").chmod(0o755)
-    assert "g++ is not on PATH" in check_stub(tmp_path / "cuda").failure.reason
+def test_gcc_without_gpp_is_no_host_compiler(tmp_path, path):
+    path("gcc", "10.2.1")
+    assert "not both on PATH" in check_stub(tmp_path / "cuda").failure.reason
+
+
+def test_only_compilers_with_a_version_in_their_names(tmp_path, path):
+    for name in ("gcc-10", "g++-10"):
+        path(name, "10.2.1")
+    report = check_stub(tmp_path / "cuda", program=COMPUTES)
+    assert report.facts("compile")["host_compiler"] == "g++-10"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,216 @@
+"""``envkit cuda use``: one window goes to a toolkit and back, in real shells that evaluate what the command prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from envkit.activation import install_hooks
+from envkit.activation.shells import SHELLS
+from envkit.cli.cuda_use_command import _SHELLS
+from envkit.model.progress import Silent
+from envkit.operations import cuda_use
+from envkit.operations.cuda_use import use_toolkit
+
+VARIABLES = ("CUDA_HOME", "CUDA_PATH", "PATH")
+
+
+@pytest.fixture
+def toolkits(tmp_path, make_toolkit):
+    """Two stubs of toolkits that envkit has been told of, in a folder with an odd name."""
+    made = [make_toolkit(release, parent=tmp_path / "tools it's ünï") for release in ("11.3", "11.8")]
+    folder = Path(os.environ["ENVKIT_HOME"]) / "toolkits"
+    folder.mkdir(parents=True)
+    lines = "".join(f"- {toolkit.path}\n" for toolkit in made)
+    (folder / "added.yaml").write_text(f"schema: 1\ntoolkits:\n{lines}", encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def window_env(tmp_path, base_env, toolkits):
+    """A shell's variables, with envkit on PATH and its data in a folder with an odd name."""
+    program = tmp_path / "programs" / "envkit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m envkit "$@"\n')
+    program.chmod(0o755)
+    home = tmp_path / "my data * it's"
+    shutil.copytree(os.environ["ENVKIT_HOME"], home)
+    return {**base_env, "ENVKIT_HOME": str(home), "PATH": f"{program.parent}:{base_env['PATH']}"}
+
+
+def use(shell, toolkit):
+    """What the help says for this shell."""
+    name = shell.name
+    if shell.extension == "fish":
+        return f"envkit cuda use {toolkit} --shell fish | source\n"
+    if shell.extension == "csh":
+        return f'eval "`envkit cuda use {toolkit} --shell tcsh`"\n'
+    return f'eval "$(envkit cuda use {toolkit} --shell {name})"\n'
+
+
+def in_force(environment, toolkit, user):
+    assert environment["CUDA_HOME"] == environment["CUDA_PATH"] == str(toolkit.path)
+    assert environment["PATH"] == f"{toolkit.path}/bin:{user['PATH']}"
+
+
+def without_ours(environment):
+    return {name: value for name, value in environment.items() if not name.startswith("_ENVKIT")}
+
+
+def test_there_and_back(shell, toolkits, window_env, tmp_path):
+    user = {**window_env, "CUDA_HOME": "", "CUDA_PATH": "/opt/x y", "OSTYPE": "linux"}
+    options = ("-eu",) if shell.extension == "sh" else ()
+    old, new, back = (use(shell, word) for word in ("11.3", "11.8", "none"))
+    if shell.name in {"dash", "zsh"}:  # the same text as for bash, without starting envkit again and again
+        words = (str(toolkits[0].path), str(toolkits[1].path), "none")
+        old, new, back = (
+            evaluate(shell, use_toolkit(word, shell.name, Silent()), tmp_path, word[-1]) for word in words
+        )
+    script = f"DUMP\n{old}DUMP\nnvcc > 1\n{new}DUMP\nnvcc > 2\n{back}DUMP\n"
+    done = shell.run(script, user, tmp_path / "run", options)
+    assert (done.returncode, done.stdout, without_note(done.stderr)) == (0, "", "")
+    before, inside, switched, after = done.dumps
+    in_force(inside, toolkits[0], user)
+    in_force(switched, toolkits[1], user)
+    assert after == before
+    assert "release 11.3" in (tmp_path / "run" / "1").read_text()
+    assert "release 11.8" in (tmp_path / "run" / "2").read_text()
+
+
+def without_note(stderr):
+    """What is left when a machine has no gcc that these toolkits take, which is told."""
+    return re.sub(r"(?m)^envkit: nvcc of CUDA .*\n", "", stderr)
+
+
+def evaluate(shell, code, folder, number):
+    file = folder / f"code{number}"
+    file.write_bytes(code)
+    word = shell.quote(str(file))
+    if shell.extension == "sh":
+        return f'eval "$(cat {word})"\n'
+    return f"cat {word} | source\n" if shell.extension == "fish" else f'eval "`cat {word}`"\n'
+
+
+def test_twice_with_an_edit_between_and_equal_entries(shell, toolkits, base_env, tmp_path):
+    """The user has the same entry in PATH, changes CUDA_HOME, and both stay as he has them."""
+    name = "bash" if shell.extension == "sh" else shell.name
+    codes = [use_toolkit(word, name, Silent()) for word in (str(toolkits[0].path), "none")]
+    on, off = (evaluate(shell, code, tmp_path, number) for number, code in enumerate(codes))
+    user = {**base_env, "PATH": f"{base_env['PATH']}:{toolkits[0].path}/bin"}
+    changed = shell.export("CUDA_HOME", "/mine")
+    script = f"DUMP\n{off}DUMP\n{on}{on}DUMP\n{shell.prepend('/front')}{off}DUMP\n{on}{changed}{off}DUMP\n"
+    done = shell.run(script, user, tmp_path / "run")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    before, still, inside, edited, after = done.dumps
+    assert still == before
+    in_force(inside, toolkits[0], user)
+    assert edited == {**before, "PATH": f"/front:{before['PATH']}"}
+    assert after == {**edited, "CUDA_HOME": "/mine"}
+
+
+def test_over_an_environment(shell, toolkits, base_env, make_prefix, start_conda, tmp_path):
+    """Left in the reverse order everything comes back; the environment's own state is another one."""
+    name = "bash" if shell.extension == "sh" else shell.name
+    codes = [use_toolkit(word, name, Silent()) for word in (str(toolkits[1].path), "none")]
+    on, off = (evaluate(shell, code, tmp_path, number) for number, code in enumerate(codes))
+    prefix = make_prefix("A", toolkits[0])
+    conda = start_conda(shell)
+    before = {name: conda.environment.get(name) for name in VARIABLES}
+    active = conda.activate(prefix)
+    inside = conda.edit(on)
+    in_force(inside, toolkits[1], active)
+    assert without_ours(conda.edit(off)) == without_ours(active)
+    after = conda.deactivate()
+    assert {name: after.get(name) for name in VARIABLES} == before
+    conda.edit(on)
+    conda.activate(prefix)
+    below = conda.deactivate()
+    assert below["CUDA_HOME"] == str(toolkits[1].path)
+    after = conda.edit(off)
+    assert {name: after.get(name) for name in VARIABLES} == before
+    assert not [name for name in after if "ENVKIT" in name]
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh"])
+def test_an_interactive_shell_evaluates_comments_too(name, shell_named, toolkits, base_env, tmp_path):
+    shell = shell_named(name)
+    code = use_toolkit(str(toolkits[0].path), name, Silent())
+    text = f'{evaluate(shell, code, tmp_path, 0)}echo "$CUDA_HOME"'
+    done = subprocess.run(
+        [*shell.argv, "-i", "-c", text], env=base_env, capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.strip() == str(toolkits[0].path)
+
+
+def test_xonsh(toolkits, window_env, tmp_path):
+    pytest.importorskip("xonsh")
+    show = 'print(repr([__xonsh__.env.detype().get(n) for n in ("CUDA_HOME", "CUDA_PATH", "PATH")]))\n'
+    lines = [f"execx($(envkit cuda use {word} --shell xonsh))\n{show}" for word in ("11.3", "none")]
+    script = tmp_path / "script.xsh"
+    script.write_text(show + "".join(lines))
+    user = {**window_env, "CUDA_PATH": "/opt/x y"}
+    command = [sys.executable, "-m", "xonsh", "--no-rc", str(script)]
+    done = subprocess.run(command, env=user, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    before, inside, after = done.stdout.splitlines()
+    assert after == before
+    assert inside == repr([str(toolkits[0].path)] * 2 + [f"{toolkits[0].path}/bin:{user['PATH']}"])
+
+
+@pytest.mark.parametrize(
+    ("shell", "line"), [("cmd", r'call "(.*)"\r\n'), ("powershell", r"\. '(.*)'\n"), ("tcsh", r"source (.*)\n")]
+)
+def test_other_shells_get_a_file_and_the_line_that_runs_it(shell, line, toolkits):
+    printed = [use_toolkit(word, shell, Silent()).decode() for word in ("11.3", "11.3", "none")]
+    assert printed[0] == printed[1] != printed[2]
+    extension = {"cmd": "bat", "powershell": "ps1", "tcsh": "csh"}[shell]
+    (row,) = (row for row in SHELLS if row.extension == extension)
+    for text, toolkit in ((printed[0], toolkits[0]), (printed[2], None)):
+        file = Path(re.fullmatch(line, text)[1])
+        assert file.parent == Path(os.environ["ENVKIT_HOME"]) / "cache" / "window"
+        content = file.read_bytes()
+        assert b"_ENVKIT_WINDOW_TOOLKIT" in content
+        assert b"@SLOT@" not in content
+        assert toolkit is None or row.quote(str(toolkit.path)).encode() in content
+
+
+def test_a_toolkit_that_is_not_there_changes_nothing(shell_named, window_env, tmp_path):
+    bash = shell_named("bash")
+    script = f'DUMP\n{use(bash, "9.9")}DUMP\nenvkit cuda use 9.9 --shell bash >out || echo "$?"\n'
+    done = bash.run(script, window_env, tmp_path / "run")
+    assert done.dumps[0] == done.dumps[1]
+    assert done.stdout == "9\n"
+    assert "There is no CUDA toolkit 9.9" in done.stderr
+    assert (tmp_path / "run" / "out").read_bytes() == b""
+
+
+@pytest.mark.parametrize("arguments", [["11.3"], ["11.3", "--shell", "rc"], ["--shell", "bash"]])
+def test_wrong_usage(envkit_process, arguments):
+    done = envkit_process("cuda", "use", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "--shell" in done.stderr or "V|DIR|none" in done.stderr
+
+
+@pytest.fixture
+def envkit_process():
+    def _run(*arguments):
+        command = [sys.executable, "-m", "envkit", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    return _run
+
+
+def test_every_shell_of_the_option_is_known():
+    assert set(_SHELLS) == {name for names in cuda_use._EXTENSIONS.values() for name in names}
+
+
+def test_hooks_of_environments_know_nothing_of_the_window(tmp_path, toolkits):
+    for file in install_hooks(tmp_path / "env", slot="CONDA", toolkit=toolkits[0]):
+        assert b"_ENVKIT_WINDOW_" not in file.read_bytes()
