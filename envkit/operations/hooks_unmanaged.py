@@ -25,7 +25,7 @@ from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.toolkits import toolkit_for
+from envkit.operations.toolkits import toolkit_for, toolkit_inside
 from envkit.operations.torch_build import build_cudas
 from envkit.operations.unmanaged import check_writable, is_conda_itself
 
@@ -68,7 +68,8 @@ def install_unmanaged(
 ) -> HooksResult:
     """Make the activation of a prefix that envkit did not make switch to a toolkit.
 
-    Without ``asked`` that is the one it switched to before, or that of its torch's build CUDA.
+    Without ``asked`` that is the one it switched to before, its own (cuda-nvcc of a channel), or that of its torch's
+    build CUDA.
 
     Raises:
         NotFoundError: there is no such toolkit on this machine.
@@ -77,9 +78,10 @@ def install_unmanaged(
     """
     if asked == "none":
         return remove_unmanaged(prefix, progress, lock_timeout_s=lock_timeout_s)
-    toolkit = (
-        toolkit_for(None, asked) if asked is not None else _earlier(prefix, progress) or _of_torch(prefix, progress)
-    )
+    if asked is not None:
+        toolkit = toolkit_for(None, asked)
+    else:
+        toolkit = _earlier(prefix, progress) or toolkit_inside(prefix) or _of_torch(prefix, progress)
     if toolkit is None:  # `toolkit_for` gives one for anything but "none"
         raise UsageError(f"--toolkit {asked} names no toolkit.")
     if is_conda_itself(prefix):

@@ -326,6 +326,13 @@ def test_the_toolkit_of_the_build_of_conda_s_torch(hooks, conda_env, tmp_path, m
     assert {item["toolkit"] for item in done.json["hooks"]} == {str(toolkit)}
 
 
+def test_a_conda_environment_with_a_compiler_of_its_own(hooks, conda_home):
+    prefix = stub_toolkit(conda_home.envs / "work", "11.3")
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / "history").touch()
+    assert {item["toolkit"] for item in hooks("install", "work").json["hooks"]} == {str(prefix)}
+
+
 @pytest.mark.parametrize(
     ("dist_infos", "cuda", "why"),
     [
