@@ -31,7 +31,10 @@ HEADER = """\
 schema: 1
 generated: '{today}'
 sources:
-  pages: {{url: null, name: 'PyPI, projects nvidia-cudnn-cu11, -cu12 and -cu13, read {today}', note: as these pages state them}}
+  pages:
+    url: null
+    name: 'PyPI, projects nvidia-cudnn-cu11, -cu12 and -cu13, read {today}'
+    note: as these pages state them
 status: confirmed
 src: [pages]
 wheels:

@@ -64,7 +64,7 @@ def _nothing_fits(release: str | None, default: int | None, limit: int | None) -
     if default is None:
         return NvccHost(None, facts, "There is no host compiler: gcc and g++ are not both on PATH.", hint)
     problem = (
-        f"gcc {default} is newer than CUDA {release} allows (gcc {limit}), and neither gcc-{limit} with g++-{limit} nor "
-        "an older one is on PATH."
+        f"gcc {default} is newer than CUDA {release} allows (gcc {limit}), and neither gcc-{limit} with g++-{limit} "
+        "nor an older one is on PATH."
     )
     return NvccHost(None, facts, problem, hint)
