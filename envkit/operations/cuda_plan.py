@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from envkit.compat.installers import archive_url, repositories, versions_of
 from envkit.compat.tables import driver_need, version_key
 from envkit.compat.toolkit_releases import releases
 from envkit.errors import NotFoundError, UnfitMachineError, UsageError
+from envkit.model.toolkit import check_version
 from envkit.operations import plan_routes
 from envkit.operations.plan_routes import Wanted
 from envkit.probes.host import this_system
@@ -82,14 +82,13 @@ def plan(
     here = this_system(root, platform_name)
     name, title = _chosen(system, release) if system is not None else _named(here, platform_name)
     machine = "aarch64" if platform.machine() in {"aarch64", "arm64"} else "x86_64"
-    routes = _routes(Wanted(asked, release, machine), version, name)
+    routes = _routes(Wanted(asked, release, machine), name)
     conda_platform = "win-64" if name == "windows" else "linux-64"
     return PlanResult(release, version, name, title, driver_need(release, conda_platform), routes)
 
 
 def _released(asked: str) -> tuple[str, str]:
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked, re.ASCII) is None:
-        raise UsageError(f"{asked!r} is no version of CUDA.", hint="Give a release such as 11.3, or 11.3.1.")
+    check_version(asked)
     release = ".".join(asked.split(".")[:2])
     if release not in releases():
         key = version_key(release)
@@ -148,8 +147,8 @@ def _repository_of(here: System) -> str:
     return f"{here.id}{major}"
 
 
-def _routes(wanted: Wanted, version: str, name: str) -> tuple[Route, ...]:
-    conda = plan_routes.by_conda(version)
+def _routes(wanted: Wanted, name: str) -> tuple[Route, ...]:
+    conda = plan_routes.by_conda(wanted.asked)
     if name == "conda":
         return tuple(conda)
     own = plan_routes.by_envkit(wanted)

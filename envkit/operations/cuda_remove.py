@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import NotFoundError, StorageError, UsageError
+from envkit.model.toolkit import check_version, means
 from envkit.model.toolkit_record import RECORD
 from envkit.operations.environments import all_environments, is_path, prefix_from
 from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, version_of
@@ -77,23 +77,18 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 def _folder_of(asked: str) -> Path:
     if is_path(asked):
         return prefix_from(asked)
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked, re.ASCII) is None:
-        raise UsageError(f"{asked} is no version of CUDA.", hint="Give a version as in 13.2.1, or a folder.")
-    wanted = asked.split(".")
+    check_version(asked, or_else=", or a folder")
 
-    def _means(version: str | None) -> bool:
-        return version is not None and version.split(".")[: len(wanted)] == wanted
-
-    matching = [folder for folder in installed_folders() if _means(version_of(folder))]
+    matching = [folder for folder in installed_folders() if means(asked, version_of(folder))]
     if not matching:
         added = ((folder, toolkit_at(folder, "added")) for folder in read_added())
-        matching = [folder for folder, toolkit in added if toolkit is not None and _means(toolkit.version)]
+        matching = [folder for folder, toolkit in added if toolkit is not None and means(asked, toolkit.version or "")]
     if len(matching) == 1:
         return matching[0]
     if matching:
         names = ", ".join(str(folder) for folder in matching)
         raise UsageError(f"{asked} means several: {names}.", hint="Give the full version, or the folder.")
-    others = [toolkit for toolkit in find_toolkits() if _means(toolkit.version)]
+    others = [toolkit for toolkit in find_toolkits() if means(asked, toolkit.version or "")]
     why = "".join(f"CUDA {item.version} in {item.path} was not installed by envkit.\n" for item in others).strip()
     raise NotFoundError(
         f"envkit has installed no CUDA {asked}.",

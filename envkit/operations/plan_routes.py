@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from envkit.compat.installers import (
     archive_url,
     base_url,
-    conda_label,
     least_known,
+    newest_conda_package,
     newest_installer,
     source_url,
     windows_components,
@@ -204,15 +204,19 @@ def by_windows_installer(wanted: Wanted) -> Route:
     )
 
 
-def by_conda(version: str) -> list[Route]:
+def by_conda(asked: str) -> list[Route]:
     """By conda, as an environment of its own."""
-    label = conda_label(version)
-    if label is None:
+    found = newest_conda_package(asked)
+    if found is None:
         return []
-    channel, package, known, source = label
-    commands = (f"conda create --yes --name cuda-{version} -c {channel} {package}",)
-    notes = ("The toolkit is the environment's own folder; `envkit cuda list` finds it.",)
-    return [Route("conda", "By conda, in an environment of its own", commands, False, known, source, notes)]
+    channels = " ".join(f"-c {name}" for name in found.channels)
+    options = f"--override-channels --strict-channel-priority {channels}"
+    commands = (f"conda create --yes --name cuda-{found.version} {options} {found.name}",)
+    notes = (
+        "The toolkit is the environment's own folder; `envkit cuda list` finds it.",
+        "No other channel is asked: with others, parts of a newer CUDA come with it.",
+    )
+    return [Route("conda", "By conda, in an environment of its own", commands, False, found.known, found.source, notes)]
 
 
 def as_default(wanted: Wanted) -> Route:

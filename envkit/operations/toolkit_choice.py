@@ -17,6 +17,7 @@ from envkit.compat.toolkit_channels import (
 from envkit.compat.toolkit_wheels import left_out, newest_wheel_toolkit, toolkit_wheels, wheel_libraries, wheel_toolkits
 from envkit.errors import InvalidFileError, NotFoundError, UnfitMachineError, UsageError
 from envkit.model.conda_record import CondaRecord
+from envkit.model.toolkit import check_version
 from envkit.model.toolkit_record import RECORD, ToolkitRecord, parse_toolkit_record
 from envkit.operations import clock
 from envkit.operations.environments import is_path, prefix_from
@@ -69,8 +70,7 @@ def choose(what: str, options: InstallOptions, progress: Progress) -> ToolkitRec
     """
     if is_path(what) or Path(what).is_file():
         return _from_file(what)
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", what, re.ASCII) is None:
-        raise UsageError(f"{what} is no version of CUDA.", hint="Write it as in 13.2 or 13.2.1, or name a record.")
+    check_version(what, or_else=", or name a record")
     platform = current_platform()
     from_wheels = newest_wheel_toolkit(what) if options.source != "conda" else None
     if from_wheels is not None:
