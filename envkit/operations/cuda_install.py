@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit import fs, paths, process
+from envkit import fs, paths
 from envkit.activation import check_path
 from envkit.errors import ExistsError, ProgramError, StorageError, UnfitMachineError
 from envkit.installers.toolkit_files import unpack_wheels
 from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.model.locked import LockedPackage
+from envkit.model.toolkit import means
 from envkit.model.toolkit_record import RECORD
 from envkit.operations.installed_toolkits import read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkit_check import CheckResult, check_toolkit
 from envkit.operations.toolkit_choice import choose
 from envkit.operations.toolkit_conda import fill_from_conda
+from envkit.probes.nvcc import Nvcc
 from envkit.probes.toolkits import toolkit_at
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from envkit.operations.toolkit_choice import InstallOptions
 
 _FLUSH_LIMIT_S = 30.0
-_NVCC = "nvcc.exe" if os.name == "nt" else "nvcc"
 _NVCC_TIMEOUT_S = 60.0
 
 
@@ -183,15 +183,15 @@ def _check_runs(toolkit: Path, record: ToolkitRecord) -> None:
     Raises:
         UnfitMachineError: it does not run.
     """
-    wanted = ".".join(record.version.split(".")[:2])
     try:
-        told = process.run([toolkit / "bin" / _NVCC, "--version"], timeout_s=_NVCC_TIMEOUT_S).stdout
+        said = Nvcc(toolkit, toolkit, _NVCC_TIMEOUT_S).said_version()
     except ProgramError as error:
         raise UnfitMachineError(
             f"The compiler of CUDA {record.version} does not run on this machine; nothing was installed.", why=error.why
         ) from error
-    if re.search(rf"release {re.escape(wanted)}\b", told) is None:
-        raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=told.strip())
+    if said is None or not means(said[0], record.version):
+        why = f"It says that it is of CUDA {said[0]}." if said is not None else "It tells no version of CUDA."
+        raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=why)
 
 
 def _publish(toolkit: Path, folder: Path) -> None:
