@@ -62,6 +62,7 @@ def run(window, prefix, way, name="envkit-cuda"):
 
 @pytest.mark.parametrize("file", BATCH, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_the_text_of_batch_files(file):
+    """EK-C26 and, for the status at the end, EK-C09."""
     text = file.read_bytes()
     assert text.isascii()
     lines = text.decode().replace("\r\n", "\n").splitlines()
@@ -107,7 +108,7 @@ def test_batch_text_has_a_bar_for_a_double_quote():
 
 
 def test_a_difficult_path():
-    """Case c26."""
+    """EK-C26."""
     own = [r"C:\env", r"C:\env\Library\bin", r"C:\env\Scripts"]
     path = ";".join([*own, *ODD, *(rf"C:\filler\{number:03}" for number in range(485))])
     assert 6900 < len(path) < 7100
