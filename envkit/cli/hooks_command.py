@@ -93,4 +93,4 @@ def _lines(result: HooksResult) -> list[str]:
     if toolkit is None:
         return [f"{result.name} switches no toolkit."]
     rows = [(item.shell, item.state, str(item.file)) for item in result.hooks]
-    return [f"CUDA {toolkit.version} in {toolkit.path}", *table(("SHELL", "STATE", "FILE"), rows)]
+    return [f"CUDA {toolkit.version or '?'} in {toolkit.path}", *table(("SHELL", "STATE", "FILE"), rows)]

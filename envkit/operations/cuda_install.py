@@ -18,7 +18,7 @@ from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.model.locked import LockedPackage
 from envkit.model.toolkit import means
 from envkit.model.toolkit_record import RECORD
-from envkit.operations.installed_toolkits import read_toolkit_record, toolkit_folder
+from envkit.operations.installed_toolkits import list_files, read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkit_check import CheckResult, check_toolkit
 from envkit.operations.toolkit_choice import choose
@@ -157,6 +157,7 @@ def _make(folder: Path, record: ToolkitRecord, options: InstallOptions, progress
         toolkit = _fill(staging, folder, record, options, progress)
         (toolkit / RECORD).parent.mkdir(exist_ok=True)
         fs.write_text(toolkit / RECORD, record.to_text())
+        list_files(toolkit)
         _check_runs(toolkit, record)
         fs.flush(staging, limit_s=_FLUSH_LIMIT_S)
         _publish(toolkit, folder)

@@ -12,7 +12,7 @@ from envkit.errors import NotFoundError, StorageError, UsageError
 from envkit.model.toolkit import check_version, means
 from envkit.model.toolkit_record import RECORD
 from envkit.operations.environments import all_environments, is_path, prefix_from
-from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, version_of
+from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, own_files_in, version_of
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.remove import tell_users
 from envkit.operations.toolkits import forget_toolkit
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.progress import Progress
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 
     Args:
         asked: a release, a full version or a folder.
-        confirm: asked where environments or programs use it; the answer no leaves everything.
+        confirm: asked where environments or programs use it, or files of the user's are in it; the answer no leaves
+            everything.
         progress: told what happens.
 
     Raises:
@@ -66,6 +69,7 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
             return ToolkitRemoval(forgotten=folder)
         raise _refusal(folder)
     sweep(folder)
+    _confirm_own_files(folder, confirm, progress)
     _confirm(folder, confirm, progress)
     with prefix_lock(folder, "cuda remove", progress):
         if not _is_ours(folder):
@@ -114,6 +118,26 @@ def _refusal(folder: Path) -> NotFoundError | UsageError:
         why=f"It has no {RECORD}, or does not lie in {paths.toolkits_dir()}, and `envkit cuda add` has not added it.",
         hint="Remove it by what has installed it: apt, dnf, conda, or `bin/cuda-uninstaller` of a run file.",
     )
+
+
+def _confirm_own_files(folder: Path, confirm: Callable[[str], bool], progress: Progress) -> None:
+    """Say which files envkit has not installed: nothing brings these back."""
+    own = own_files_in(folder)
+    if own == ():
+        return
+    if own is None:
+        progress.note(f"which of the files in {folder} are yours cannot be told: their list is missing or damaged")
+    else:
+        rest = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
+        count = "1 file" if len(own) == 1 else f"{len(own)} files"
+        shown = ", ".join(ascii(name)[1:-1] if not name.isprintable() else name for name in own[:_SHOWN])
+        progress.note(f"{count} in it that `envkit cuda install` did not put there: {shown}{rest}")
+    if not confirm(f"Remove {folder}, with your own files in it?"):
+        raise UsageError(
+            f"{folder} was not removed: it was not confirmed.",
+            why="Files in it are not of the toolkit that envkit has installed.",
+            hint="Move them away, or confirm with --yes.",
+        )
 
 
 def _confirm(folder: Path, confirm: Callable[[str], bool], progress: Progress) -> None:

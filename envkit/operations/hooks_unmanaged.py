@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
-_TOUCHED = ("bin/*activate*", "Scripts/*activate*", ".envkit/*", "etc/conda/*activate.d/envkit-*")
+_SCRIPTS = ("bin/*activate*", "Scripts/*activate*")
+"""A virtual environment's own; conda's, which may be links to those of another prefix, stay as they are."""
+_TOUCHED = (".envkit/*", "etc/conda/*activate.d/envkit-*")
 
 
 def recorded_hooks(prefix: Path) -> HooksRecord | None:
@@ -50,6 +52,8 @@ def recorded_hooks(prefix: Path) -> HooksRecord | None:
         text = path.read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise InvalidFileError(str(path), f"the record of the hooks cannot be read: {error.strerror}.") from error
     return parse_hooks_record(text, str(path))
 
 
@@ -168,7 +172,7 @@ def _record_or_nothing(prefix: Path, progress: Progress) -> HooksRecord | None:
 
 def _check(prefix: Path) -> None:
     """Whether all that is going to be written may be: no file has been touched yet."""
-    scripts = [path for pattern in _TOUCHED for path in prefix.glob(pattern)]
+    scripts = [path for pattern in _written(prefix) for path in prefix.glob(pattern)]
     check_writable(prefix, (prefix / HOOKS_RECORD, *(prefix / name for name in FOLDERS), *scripts))
 
 
@@ -229,9 +233,13 @@ def _all_or_nothing(prefix: Path) -> Iterator[None]:
         raise
 
 
+def _written(prefix: Path) -> tuple[str, ...]:
+    return (*_SCRIPTS, *_TOUCHED) if slot_of(prefix) == "VENV" else _TOUCHED
+
+
 def _touched(prefix: Path) -> set[Path]:
     """The real files, behind links, that putting in and taking out may change."""
-    found = (path.resolve() for pattern in _TOUCHED for path in prefix.glob(pattern))
+    found = (path.resolve() for pattern in _written(prefix) for path in prefix.glob(pattern))
     return {path for path in found if path.is_file()}
 
 

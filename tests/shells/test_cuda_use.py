@@ -114,27 +114,59 @@ def test_twice_with_an_edit_between_and_equal_entries(shell, toolkits, base_env,
     assert after == {**edited, "CUDA_HOME": "/mine"}
 
 
-def test_over_an_environment(shell, toolkits, base_env, make_prefix, start_conda, tmp_path):
-    """Left in the reverse order everything comes back; the environment's own state is another one."""
+def test_below_an_environment(shell, toolkits, base_env, make_prefix, start_conda, tmp_path):
+    """The environment's own state is another one: leaving it gives the window's back."""
     name = "bash" if shell.extension == "sh" else shell.name
     codes = [use_toolkit(word, name, Silent()) for word in (str(toolkits[1].path), "none")]
     on, off = (evaluate(shell, code, tmp_path, number) for number, code in enumerate(codes))
     prefix = make_prefix("A", toolkits[0])
     conda = start_conda(shell)
     before = {name: conda.environment.get(name) for name in VARIABLES}
+    window = conda.edit(on)
     active = conda.activate(prefix)
-    inside = conda.edit(on)
-    in_force(inside, toolkits[1], active)
-    assert without_ours(conda.edit(off)) == without_ours(active)
-    after = conda.deactivate()
-    assert {name: after.get(name) for name in VARIABLES} == before
-    conda.edit(on)
-    conda.activate(prefix)
+    assert active["CUDA_HOME"] == str(toolkits[0].path)
     below = conda.deactivate()
-    assert below["CUDA_HOME"] == str(toolkits[1].path)
+    assert {name: below.get(name) for name in VARIABLES} == {name: window.get(name) for name in VARIABLES}
     after = conda.edit(off)
     assert {name: after.get(name) for name in VARIABLES} == before
     assert not [name for name in after if "ENVKIT" in name]
+
+
+@pytest.mark.parametrize(("slot", "asked"), [("VENV", "11.8"), ("CONDA", "none")])
+def test_refused_while_the_toolkit_of_an_environment_is_in_force(slot, asked, toolkits, base_env, shell, tmp_path):
+    """Nothing is on stdout then, so that nothing is evaluated; left, the way back is open again."""
+    prefix = tmp_path / "env"
+    install_hooks(prefix, slot=slot, toolkit=toolkits[0])
+    name = "bash" if shell.extension == "sh" else shell.name
+    on = evaluate(shell, use_toolkit("11.8", name, Silent()), tmp_path, 0)
+    folder, file = prefix / "etc" / "conda", f"envkit-cuda.{shell.extension}"
+    hooks = [folder / f"{word}.d" / file for word in ("activate", "deactivate")]
+    enter, leave = (f"{'.' if shell.extension == 'sh' else 'source'} {shell.quote(str(file))}\n" for file in hooks)
+    done = shell.run(f"{on}{enter}DUMP\n{leave}DUMP\n", base_env, tmp_path / "run")
+    inside, left = done.dumps
+    command = [sys.executable, "-m", "envkit", "cuda", "use", asked, "--shell", "bash"]
+    refused = subprocess.run(command, env={**base_env, **inside}, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "Leave the environment first" in refused.stderr
+    assert ("envkit hooks install ENV --toolkit 11.8" in refused.stderr) is (asked == "11.8")
+    assert left["CUDA_HOME"] == str(toolkits[1].path)
+    allowed = subprocess.run(command, env={**base_env, **left}, capture_output=True, text=True, check=False)
+    assert (allowed.returncode, without_note(allowed.stderr)) == (0, "")
+    assert allowed.stdout
+
+
+def test_back_where_nothing_was_switched_is_no_failure_in_an_environment(toolkits, monkeypatch):
+    monkeypatch.setenv("_ENVKIT_VENV_TOOLKIT", str(toolkits[0].path))
+    assert use_toolkit("none", "bash", Silent())
+
+
+def test_the_way_back_searches_for_nothing():
+    code = (
+        "import sys; from envkit.operations.cuda_use import use_toolkit; from envkit.model.progress import Silent\n"
+        "use_toolkit('none', 'bash', Silent()); print([n for n in sys.modules if 'probes' in n or n == 'yaml'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh"])
