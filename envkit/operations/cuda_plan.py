@@ -152,7 +152,7 @@ def _routes(wanted: Wanted, version: str, name: str) -> tuple[Route, ...]:
     conda = plan_routes.by_conda(version)
     if name == "conda":
         return tuple(conda)
-    own = plan_routes.by_envkit(wanted)
+    own = plan_routes.by_envkit(wanted, is_windows=name == "windows")
     if name == "windows":
         return (*own, plan_routes.by_windows_installer(wanted), *conda)
     repository = _repository(name)
