@@ -65,8 +65,8 @@ def attach_hooks(prefix: Path) -> tuple[Path, ...]:
         raise NotFoundError(
             f"{prefix} has no activation script.",
             why="A virtual environment has one in its `bin` (on Windows `Scripts`) folder.",
-            hint="Make the environment again: one of envkit's with `envkit create --replace`, another one as it was "
-            "made (`python -m venv`, uv or virtualenv).",
+            hint="Make it again: an environment of envkit's with `envkit create --replace`, any other as it was made, "
+            "with `python -m venv`, uv or virtualenv.",
         )
     wanted: dict[Path, bytes] = {}
     for path, shell in scripts:

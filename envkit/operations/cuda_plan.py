@@ -151,7 +151,7 @@ def _routes(wanted: Wanted, name: str) -> tuple[Route, ...]:
     conda = plan_routes.by_conda(wanted.asked)
     if name == "conda":
         return tuple(conda)
-    own = plan_routes.by_envkit(wanted)
+    own = plan_routes.by_envkit(wanted, is_windows=name == "windows")
     if name == "windows":
         return (*own, plan_routes.by_windows_installer(wanted), *conda)
     repository = _repository(name)

@@ -53,7 +53,8 @@ def recorded_hooks(prefix: Path) -> HooksRecord | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise InvalidFileError(str(path), f"the record of the hooks cannot be read: {error.strerror}.") from error
+        hint = f"Move it away; `envkit hooks install {shlex.quote(str(prefix))}` writes a new one."
+        raise InvalidFileError(str(path), f"the record cannot be read: {error.strerror}.", hint=hint) from error
     return parse_hooks_record(text, str(path))
 
 

@@ -60,9 +60,10 @@ class Wanted:
         return "sbsa" if self.machine == "aarch64" else self.machine
 
 
-def by_envkit(wanted: Wanted) -> list[Route]:
-    """envkit's own way, where it has one."""
-    wheels, packages = newest_wheel_toolkit(wanted.asked), newest_channel_toolkit(wanted.asked)
+def by_envkit(wanted: Wanted, *, is_windows: bool) -> list[Route]:
+    """envkit's own way, where it has one; on Windows it takes nothing from conda channels."""
+    wheels = newest_wheel_toolkit(wanted.asked)
+    packages = newest_channel_toolkit(wanted.asked) if not is_windows else None
     if wheels is None and packages is None:
         return []
     place, known = ("PyPI's wheels", "confirmed") if wheels is not None else ("NVIDIA's conda channel", "single")

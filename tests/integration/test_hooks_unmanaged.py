@@ -403,6 +403,28 @@ def test_a_damaged_record(hooks, venv, tmp_path, text):
     assert list(prefix.rglob("*envkit*")) == []
 
 
+def test_a_folder_in_place_of_the_record(hooks, venv):
+    prefix = venv()
+    (prefix / ".envkit" / "hooks.json").mkdir(parents=True)
+    shown = hooks("show", prefix)
+    assert shown.code == 4
+    assert "cannot be read" in shown.json["error"]["message"]
+
+
+def test_the_scripts_of_conda_itself_stay_as_they_are(hooks, conda_env, tmp_path):
+    """conda links `activate` of its other environments to that of its own."""
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
+    prefix, root = conda_env("work"), tmp_path / "root-activate"
+    root.write_text("conda's\n")
+    (prefix / "bin").mkdir(exist_ok=True)
+    (prefix / "bin" / "activate").symlink_to(root)
+    before = everything(prefix)
+    assert hooks("install", prefix, toolkit).code == 0
+    assert root.read_text() == "conda's\n"
+    assert hooks("remove", prefix).code == 0
+    assert everything(prefix) == before
+
+
 def test_a_record_of_a_newer_envkit(hooks, venv, tmp_path):
     prefix = venv()
     hooks("install", prefix, stub_toolkit(tmp_path / "cuda-11.3", "11.3"))

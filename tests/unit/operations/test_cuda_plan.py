@@ -150,6 +150,7 @@ def test_windows_names_each_component():
     assert "cudart_11.3" in install
     assert found.known == "single"
     assert [item.kind for item in plan("13.2", "windows").routes] == ["envkit", "windows", "conda"]
+    assert [item.kind for item in plan("11.8", "windows").routes] == ["windows", "conda"]
 
 
 @pytest.mark.parametrize(

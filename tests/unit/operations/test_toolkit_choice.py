@@ -26,6 +26,8 @@ def _on_linux(monkeypatch):
         ("./none.yaml", InstallOptions(), 9, "no file"),
         ("13.2", InstallOptions(libraries=("cuda",)), 2, "cublas"),
         ("11.8", InstallOptions(libraries=("cupti",)), 2, "cublas"),
+        ("13.2", InstallOptions(libraries=("",)), 2, "names no library"),
+        ("13.2", InstallOptions(libraries=("cublas,",)), 2, "names no library"),
     ],
 )
 def test_what_cannot_be_chosen_is_told(what, options, code, told):
@@ -48,6 +50,15 @@ def test_there_are_no_toolkits_for_macos(monkeypatch):
     with pytest.raises(EnvkitError) as caught:
         choose("13.2", InstallOptions(), Silent())
     assert caught.value.exit_code == 3
+
+
+def test_conda_channels_are_refused_on_windows(monkeypatch):
+    monkeypatch.setattr(toolkit_choice, "current_platform", lambda: "win-64")
+    with pytest.raises(EnvkitError) as caught:
+        choose("11.8", InstallOptions(), Silent())
+    assert caught.value.exit_code == 3
+    assert "envkit cuda plan 11.8" in caught.value.hint
+    assert choose("13.2", InstallOptions(), Silent()).source == "pypi"
 
 
 def test_a_record_is_taken_as_it_is_for_its_own_system_alone(tmp_path, monkeypatch):
