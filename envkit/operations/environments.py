@@ -17,8 +17,9 @@ from envkit.backends import conda
 from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
-from envkit.operations.locking import list_lock, prefix_lock
+from envkit.operations.locking import prefix_lock
 from envkit.operations.places import is_elsewhere, place_options
+from envkit.operations.prefix_lists import PrefixList
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _PUT_BACK_LOCK_S = 2.0
 _NAMED = 12  # that a hint lists
+_ELSEWHERE = PrefixList("prefixes")
 
 
 def all_environments() -> tuple[Environment, ...]:
@@ -258,42 +260,18 @@ def write_record(environment: Environment) -> None:
 def registered_prefixes() -> list[Path]:
     """Environments outside envkit's folder, whether or not they still exist; none where the list cannot be read."""
     try:
-        return _read_prefixes()
+        return _ELSEWHERE.read()
     except OSError:
         return []
 
 
-def _read_prefixes() -> list[Path]:
-    try:
-        text = os.fsdecode((paths.data_home() / "prefixes.txt").read_bytes())
-    except FileNotFoundError:
-        return []
-    return [
-        Path(line) for line in dict.fromkeys(text.split("\n")) if line.startswith(os.sep) or (os.name == "nt" and line)
-    ]
-
-
 def register(prefix: Path) -> None:
     """Remember an environment outside envkit's folder."""
-    if prefix.parent == paths.envs_dir():
-        return
-    with list_lock("prefixes"):
-        known = _read_prefixes()  # what cannot be read is not written over
-        if os.path.realpath(prefix) not in map(os.path.realpath, known):
-            _write_prefixes([*known, prefix])
+    if prefix.parent != paths.envs_dir():
+        _ELSEWHERE.add(prefix)
 
 
 def forget(prefix: Path) -> None:
     """Forget an environment outside envkit's folder."""
-    if prefix.parent == paths.envs_dir():
-        return
-    with list_lock("prefixes"):
-        known = _read_prefixes()
-        others = [item for item in known if os.path.realpath(item) != os.path.realpath(prefix)]
-        if others != known:
-            _write_prefixes(others)
-
-
-def _write_prefixes(prefixes: list[Path]) -> None:
-    paths.data_home().mkdir(parents=True, exist_ok=True)
-    fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))
+    if prefix.parent != paths.envs_dir():
+        _ELSEWHERE.drop(prefix)

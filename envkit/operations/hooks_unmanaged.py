@@ -22,6 +22,7 @@ from envkit.activation import (
 from envkit.activation.cleanup_hooks import CLEANUP_NAME, install_cleanup_hooks
 from envkit.errors import UPDATE, InvalidFileError, NotFoundError, UsageError
 from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_hooks_record
+from envkit.operations.hooked_prefixes import forget_hooked, note_hooked
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
@@ -114,6 +115,7 @@ def put_hooks(
             install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, host_compiler=host)
             if slot_of(prefix) == "VENV":
                 attach_hooks(prefix)
+        note_hooked(prefix, progress)
     return _result(prefix, toolkit)
 
 
@@ -137,6 +139,7 @@ def remove_unmanaged(prefix: Path, progress: Progress, *, lock_timeout_s: float 
             _remove_empty(prefix, () if record is None else record.folders)
             (prefix / HOOKS_RECORD).unlink(missing_ok=True)
         _remove_empty(prefix, (".envkit",))
+        forget_hooked(prefix)
     return _result(prefix, None)
 
 
