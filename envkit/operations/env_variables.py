@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.activation.exports import SHELL_NAMES, dotenv, exports
+from envkit.activation.user_shell import user_shell
 from envkit.errors import UsageError
 from envkit.operations.environments import EnvironmentStateError, usable_environment
 from envkit.operations.run import RunError, entering
@@ -61,7 +62,7 @@ def environment_code(env: str, progress: Progress, *, syntax: str | None = None,
         raise UsageError("--shell and --dotenv are two forms of the same.", hint="Choose one.")
     told, unset = changed_variables(usable_environment(env, progress), progress)
     if not as_dotenv:
-        return exports(syntax or _own_shell(), told, unset)
+        return exports(syntax or user_shell(SHELL_NAMES) or "sh", told, unset)
     if unset:
         progress.note(f"A .env file cannot unset what the environment unsets: {', '.join(unset)}.")
     return dotenv(told)
@@ -102,10 +103,3 @@ def _entered(environment: Environment, progress: Progress) -> dict[str, str]:
 def _read(file: Path) -> dict[str, str]:
     pairs = (entry.partition(b"=") for entry in file.read_bytes().split(b"\0") if entry)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
-
-
-def _own_shell() -> str:
-    name = Path(os.environ.get("SHELL", "")).name
-    if name in SHELL_NAMES:
-        return name
-    return "powershell" if os.name == "nt" else "sh"
