@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
@@ -17,6 +16,8 @@ from envkit.operations.run import RunError, entering
 from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _PUT_BACK_LOCK_S = 2.0
+_MARKS = (("conda-meta/history", "conda"), ("pyvenv.cfg", "virtual"))
 _NAMED = 12  # that a hint lists
 _ELSEWHERE = PrefixList("prefixes")
 
@@ -131,7 +132,8 @@ def find_environment(env: str) -> Environment:
     if is_path(env):
         found = read_environment(prefix_at(env))
         if found is None:
-            raise NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
+            none = NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
+            raise _not_ours([prefix_at(env)]) or none
         return found
     found = read_environment(prefix_at(str(paths.envs_dir() / env))) if env and not env.startswith(".") else None
     if found is not None:
@@ -143,7 +145,23 @@ def find_environment(env: str) -> Environment:
         raise NotFoundError(f"{env} is the name of several environments: {places}.", hint="Give the path of one.")
     if named:
         return named[0]
-    raise NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
+    none = NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
+    named_so = [prefix for prefix in conda.registered() if prefix.name == env]
+    with suppress(UsageError):  # the current folder has been removed
+        named_so.append(prefix_from(env))
+    raise _not_ours(named_so) or none
+
+
+def _not_ours(prefixes: Iterable[Path]) -> NotFoundError | None:
+    """What is to be said where one of the prefixes that a user may mean is an environment, but not one of envkit's."""
+    for prefix in prefixes:
+        kind = next((kind for mark, kind in _MARKS if os.path.isfile(os.path.join(prefix, mark))), None)  # noqa: PTH113,PTH118 - no errors
+        if kind is not None:
+            return NotFoundError(
+                f"{prefix} is a {kind} environment that envkit did not make; this command is for envkit's own.",
+                hint="`envkit hooks` lets its activation switch the CUDA toolkit. `envkit list` shows envkit's own.",
+            )
+    return None
 
 
 def usable_environment(env: str, progress: Progress | None = None) -> Environment:
