@@ -11,10 +11,11 @@ from envkit import fs, paths
 from envkit.errors import NotFoundError, StorageError, UsageError
 from envkit.model.toolkit import check_version, means
 from envkit.model.toolkit_record import RECORD
-from envkit.operations.environments import all_environments, is_path, prefix_from
+from envkit.operations.environments import is_path, prefix_from
 from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, own_files_in, version_of
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.remove import tell_users
+from envkit.operations.toolkit_users import toolkit_users
 from envkit.operations.toolkits import forget_toolkit
 from envkit.probes.added_toolkits import read_added
 from envkit.probes.toolkits import find_toolkits, toolkit_at
@@ -142,12 +143,9 @@ def _confirm_own_files(folder: Path, confirm: Callable[[str], bool], progress: P
 
 def _confirm(folder: Path, confirm: Callable[[str], bool], progress: Progress) -> None:
     """Say who uses it; nobody is asked where nobody does, for it can be installed again."""
-    place = os.path.realpath(folder)
-    users = [
-        item for item in all_environments() if item.toolkit is not None and os.path.realpath(item.toolkit.path) == place
-    ]
-    for item in users:
-        progress.note(f"the environment {item.name} switches to it")
+    users = toolkit_users(folder)
+    for line in users:
+        progress.note(line)
     toolkit = toolkit_at(folder, "envkit")
     if toolkit is not None and toolkit.cudnn is not None:
         progress.note(f"cuDNN {toolkit.cudnn.version or ''} in it goes too".replace("  ", " "))

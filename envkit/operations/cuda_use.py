@@ -1,7 +1,8 @@
-"""Switch one window, a shell that runs already, to a toolkit: by code that the user lets it evaluate."""
+"""Switch one window, a shell that runs already, to a toolkit: by a line that the user lets it evaluate."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from typing import TYPE_CHECKING
@@ -13,55 +14,52 @@ from envkit.activation.quoting import quote_xonsh
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
 from envkit.activation.slots import PREFIX_VARIABLES
+from envkit.activation.user_shell import WINDOW_SHELLS, user_shell, window_line
 from envkit.errors import UsageError
 from envkit.paths import cache_dir
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.host_compiler import HostCompiler
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
-_EXTENSIONS = {
-    "sh": ("sh", "bash", "zsh", "dash", "ksh"),
-    "fish": ("fish",),
-    "csh": ("tcsh", "csh"),
-    "xsh": ("xonsh",),
-    "ps1": ("powershell", "pwsh"),
-    "bat": ("cmd",),
-}
-_EVALUATE = {"sh", "fish"}
-"""Shells that evaluate any text; tcsh, xonsh, PowerShell and cmd get the line that runs a file with it."""
+_KEPT = 50
+"""Files of the cache; there is one for each toolkit and kind of shell."""
 
 
-def use_toolkit(asked: str, shell_name: str, progress: Progress) -> bytes:
-    """The code that switches a window to a toolkit, or with "none" back to what was before.
+def use_toolkit(asked: str, shell_name: str | None, progress: Progress, *, is_shown: bool = False) -> bytes:
+    """The line that switches a window to a toolkit, or with "none" back to what was before: it runs a file.
 
-    What it sets and how it is undone is what the hooks of environments do, with a slot of state of its own.
+    What that sets and how it is undone is what the hooks of environments do, with a slot of state of its own. It is one
+    line in every shell, since some cannot evaluate more, and others join what is not quoted.
 
     Args:
         asked: a release, a folder, or "none".
-        shell_name: what its users call it.
+        shell_name: what its users call it; None: the user's own.
         progress: told where no gcc here is one that the toolkit takes.
+        is_shown: whether the user sees the line, instead of his shell that is to evaluate it; then that is told.
 
     Raises:
         NotFoundError: there is no such toolkit on this machine.
-        UsageError: its folder's name, or that of envkit's data folder, is one that the shell cannot be told; or the
-            toolkit of an environment is in force.
+        UsageError: its folder's name, or that of envkit's data folder, is one that the shell cannot be told; or which
+            shell it is cannot be told; or the toolkit of an environment is in force.
+        OSError: the file cannot be written.
     """
+    shell_name = shell_name or _own_shell(asked)
     _check_no_environment(asked)
-    extension = next(extension for extension, names in _EXTENSIONS.items() if shell_name in names)
+    extension = WINDOW_SHELLS[shell_name]
     hooks = "sh" if extension == "xsh" else extension  # xonsh reads the code of bash
     shell = next(shell for shell in SHELLS if shell.extension == hooks)
     toolkit, compiler = (None, None) if asked == "none" else _chosen(asked, progress)
     code = window_code(shell, toolkit, compiler)
-    if extension in _EVALUATE:
-        return code
-    folder = cache_dir() / "window"
-    file = folder / f"use-{hashlib.sha256(code).hexdigest()[:12]}.{shell.extension}"
+    file = cache_dir() / "window" / f"use-{hashlib.sha256(code).hexdigest()[:12]}.{shell.extension}"
     check_path(str(file))
-    folder.mkdir(parents=True, exist_ok=True)
-    fs.write_bytes(file, code)
+    _keep(file, code)
+    if is_shown:
+        progress.note(f"Nothing is switched yet. Type: {window_line(asked, shell_name)}")
     quote = quote_xonsh if extension == "xsh" else shell.quote
     line = (hooks_dir("window") / f"use.{extension}").read_bytes()
     return render(line, identifiers={}, values={"FILE": (str(file),)}, quote=quote)
@@ -99,3 +97,30 @@ def _chosen(asked: str, progress: Progress) -> tuple[Toolkit | None, HostCompile
     if choice is not None and choice.problem is not None:
         progress.note(f"{choice.problem} To compile, install gcc-{choice.newest} and g++-{choice.newest}.")
     return toolkit, None if choice is None else choice.compiler
+
+
+def _own_shell(asked: str) -> str:
+    name = user_shell(WINDOW_SHELLS)
+    if name is None:
+        raise UsageError(
+            "Which shell is it that is to switch?",
+            why=f"SHELL is {os.environ['SHELL']}, which is none that envkit knows."
+            if os.environ.get("SHELL")
+            else "SHELL is not set.",
+            hint=f"Name it with --shell; in bash: {window_line(asked, 'bash')}",
+        )
+    return name
+
+
+def _keep(file: Path, code: bytes) -> None:
+    """Write a file that is named after its content, so that windows do not disturb each other, and drop old ones."""
+    with contextlib.suppress(OSError):
+        if file.read_bytes() == code:
+            os.utime(file)
+            return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fs.write_bytes(file, code)
+    with contextlib.suppress(OSError):  # another envkit has dropped them
+        files = sorted(file.parent.glob("use-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in files[_KEPT:]:
+            old.unlink()

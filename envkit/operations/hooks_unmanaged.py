@@ -22,12 +22,14 @@ from envkit.activation import (
 from envkit.activation.cleanup_hooks import CLEANUP_NAME, install_cleanup_hooks
 from envkit.errors import UPDATE, InvalidFileError, NotFoundError, UsageError
 from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_hooks_record
+from envkit.operations.hooked_prefixes import forget_hooked, note_hooked
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.toolkits import toolkit_for, toolkit_inside
+from envkit.operations.toolkits import can_switch, toolkit_for, toolkit_inside
 from envkit.operations.torch_build import build_cudas
 from envkit.operations.unmanaged import check_writable, is_conda_itself
+from envkit.probes.toolkits import find_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +121,7 @@ def put_hooks(
             install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, host_compiler=host)
             if slot_of(prefix) == "VENV":
                 attach_hooks(prefix)
+        note_hooked(prefix, progress)
     return _result(prefix, toolkit)
 
 
@@ -133,6 +136,7 @@ def remove_unmanaged(prefix: Path, progress: Progress, *, lock_timeout_s: float 
     with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
         record = _record_or_nothing(prefix, progress)
         _check(prefix)
+        had_hooks = record is not None or bool(_result(prefix, None).hooks)
         with _all_or_nothing(prefix):
             detach_hooks(prefix)
             for hook in hook_states(prefix, slot=slot_of(prefix), toolkit=None):
@@ -142,7 +146,8 @@ def remove_unmanaged(prefix: Path, progress: Progress, *, lock_timeout_s: float 
             _remove_empty(prefix, () if record is None else record.folders)
             (prefix / HOOKS_RECORD).unlink(missing_ok=True)
         _remove_empty(prefix, (".envkit",))
-    return _result(prefix, None)
+        forget_hooked(prefix)
+    return replace(_result(prefix, None), had_hooks=had_hooks)
 
 
 def forget_cleanup(prefix: Path) -> bool:
@@ -179,7 +184,18 @@ def _check(prefix: Path) -> None:
 
 def _earlier(prefix: Path, progress: Progress) -> Toolkit | None:
     record = _record_or_nothing(prefix, progress)
-    return record.toolkit if record is not None and record.toolkit.path.is_dir() else None
+    if record is None:
+        return None
+    toolkit = record.toolkit
+    if not toolkit.path.is_dir():
+        again = (
+            "" if toolkit.release is None else f"`envkit cuda install {toolkit.release}` installs one without root. "
+        )
+        raise NotFoundError(
+            f"CUDA {toolkit.version or '?'} in {toolkit.path}, which {prefix} switches to, is gone.",
+            hint=f"{again}Or name one that is here: --toolkit V or --toolkit DIR.",
+        )
+    return toolkit
 
 
 def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
@@ -189,7 +205,11 @@ def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
         why = "It has no torch, and none of CUDA's libraries, that would tell."
         if builds:
             why = "Its torch is built without CUDA." if len(builds) == 1 else f"Its files say {' and '.join(builds)}."
-        raise UsageError(f"Which toolkit is {prefix} to switch to?", why=why, hint=way)
+        found = ", ".join(f"{item.version or '?'} in {item.path}" for item in find_toolkits() if can_switch(item))
+        here = (
+            f"Found: {found}." if found else "No toolkit was found; `envkit cuda install V` installs one without root."
+        )
+        raise UsageError(f"Which toolkit is {prefix} to switch to?", why=why, hint=f"{way} {here}")
     toolkit = toolkit_for(builds[0], None)
     if toolkit is None:
         raise NotFoundError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -89,6 +90,38 @@ def test_nothing_is_locked_where_nothing_is_listed(envkit, tmp_path):
     done = envkit("cuda", "remove", folder)
     assert done.code == 2
     assert "was not installed by envkit" in done.err
+
+
+def test_a_prefix_with_hooks_is_named_and_it_wants_yes(envkit, installed, tmp_path):
+    """An environment that envkit did not make, by the list of such; an entry that is gone does not count."""
+    prefix = tmp_path / "a prefix"
+    (prefix / "conda-meta").mkdir(parents=True)
+    (prefix / "conda-meta" / "history").touch()
+    assert envkit("hooks", "install", prefix, "--toolkit", installed).code == 0
+    assert (envkit.home / "hooked.txt").read_text() == f"{prefix}\n"
+    refused = envkit("cuda", "remove", "13.2.2")
+    assert refused.code == 2
+    assert str(prefix) in refused.err
+    assert installed.is_dir()
+    shutil.rmtree(prefix)
+    assert envkit("cuda", "remove", "13.2.2").code == 0
+
+
+def test_the_caller_s_own_window_is_a_user_too(envkit, installed, tmp_path):
+    venv = tmp_path / "venv"
+    (venv / ".envkit").mkdir(parents=True)
+    toolkit = {"version": "13.2.2", "release": "13.2", "path": str(installed), "has_nvcc": True}
+    (venv / ".envkit" / "hooks.json").write_text(json.dumps({"schema": 1, "toolkit": toolkit, "folders": []}))
+    for name, value in {
+        "CUDA_PATH": f"{installed}/",
+        "_ENVKIT_WINDOW_TOOLKIT": installed,
+        "VIRTUAL_ENV": venv,
+    }.items():
+        refused = envkit("cuda", "remove", "13.2.2", env={name: str(value)})
+        assert refused.code == 2, name
+        assert (name in refused.err) != (str(venv) in refused.err)
+    assert installed.is_dir()
+    assert envkit("cuda", "remove", "13.2.2", env={"CUDA_HOME": "/usr/elsewhere", "VIRTUAL_ENV": "/gone"}).code == 0
 
 
 def test_a_folder_that_was_added_is_only_forgotten(envkit, tmp_path):
