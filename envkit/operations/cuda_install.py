@@ -105,7 +105,7 @@ def install_toolkit(what: str, options: InstallOptions, progress: Progress) -> I
     check_path(str(folder))
     there = _there(folder, record)
     if there is None:
-        paths.toolkits_dir().mkdir(parents=True, exist_ok=True)
+        fs.make_folder(paths.toolkits_dir())
         with prefix_lock(folder, "cuda install", progress):
             there = _there(folder, record)  # another envkit has made it meanwhile
             if there is None:

@@ -58,7 +58,7 @@ def use_toolkit(asked: str, shell_name: str, progress: Progress) -> bytes:
     folder = cache_dir() / "window"
     file = folder / f"use-{hashlib.sha256(code).hexdigest()[:12]}.{shell.extension}"
     check_path(str(file))
-    folder.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(folder)
     fs.write_bytes(file, code)
     quote = quote_xonsh if extension == "xsh" else shell.quote
     line = (hooks_dir("window") / f"use.{extension}").read_bytes()

@@ -295,5 +295,5 @@ def forget(prefix: Path) -> None:
 
 
 def _write_prefixes(prefixes: list[Path]) -> None:
-    paths.data_home().mkdir(parents=True, exist_ok=True)
+    fs.make_folder(paths.data_home())
     fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))

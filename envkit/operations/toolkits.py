@@ -192,7 +192,7 @@ def _write_added(folders: Iterable[Path]) -> None:
     text = yaml.safe_dump(
         {"schema": SCHEMA, "toolkits": [str(folder) for folder in folders]}, sort_keys=False, allow_unicode=True
     )
-    added_file().parent.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(added_file().parent)
     fs.write_text(added_file(), text)
 
 
