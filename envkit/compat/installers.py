@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.compat.tables import installers_table, toolkit_rows, version_key
+from envkit.compat.toolkit_channels import channel_toolkits
+from envkit.compat.toolkit_wheels import wheel_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +91,8 @@ def versions_of(release: str) -> tuple[str, ...]:
     """The full versions of a release that the tables know, oldest first: 11.3.0 and 11.3.1."""
     row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
     told = {part.split()[0] for update in (row or {"updates": []})["updates"] for part in update["update"].split(" / ")}
-    told |= {row["version"] for row in _installers() if _is_of(row["version"], release)}
+    everything = (*(row["version"] for row in _installers()), *wheel_toolkits(), *channel_toolkits())
+    told |= {version for version in everything if _is_of(version, release)}
     return tuple(sorted(told, key=version_key))
 
 

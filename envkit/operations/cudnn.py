@@ -138,7 +138,7 @@ def remove_cudnn(into: str, progress: Progress) -> CudnnResult:
 
 
 def _toolkit(into: str, progress: Progress) -> Toolkit:
-    toolkit = toolkit_for(None, into, progress)
+    toolkit = toolkit_for(None, into, progress, folder="its folder: --into DIR")
     if toolkit is None:
         raise UsageError(f"{into!r} is no toolkit.", hint="Give a release such as 11.3, or a toolkit's folder.")
     return toolkit

@@ -131,7 +131,7 @@ class _Trial:
         if not self.toolkit.has_nvcc:
             _fail(
                 f"{self.toolkit.path} has no compiler (bin/nvcc): only the runtime libraries are there.",
-                "Install the whole toolkit: `envkit cuda plan` prints how.",
+                f"Install the whole toolkit: `envkit cuda plan {self.toolkit.release or 'V'}` prints how.",
             )
         try:
             said = self.nvcc.said_version()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.model.finding import Finding
 from envkit.model.toolkit import usual_folders
 from envkit.operations.environments import word_for
+from envkit.operations.toolkit_versions import ways_to_get
 
 if TYPE_CHECKING:
     from envkit.model.environment import Environment
@@ -39,7 +40,7 @@ def of_missing_toolkit(toolkit: Toolkit, name: str, word: str) -> list[Finding]:
             )
         ]
     if toolkit.release is not None:
-        fix.append(f"Without root: `envkit cuda install {toolkit.release}`, then the same with its folder.")
+        fix.append(ways_to_get(toolkit.release, "its folder to the command above"))
     fix.append(f"`envkit hooks remove {word}` ends the switching.")
     return [
         Finding(

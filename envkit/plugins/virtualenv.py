@@ -144,7 +144,7 @@ def _configured() -> Toolkit | None:
 
     try:
         release = settings.read_settings().virtualenv_cuda
-        return None if release is None else toolkit_for(None, release)
+        return None if release is None else toolkit_for(None, release, folder="its folder: --cuda DIR")
     except EnvkitError as error:
         _warn(f"The setting virtualenv_cuda does not count. {_told(error)}")
         return None
@@ -158,9 +158,9 @@ def _toolkit(text: str) -> Toolkit | str:
     from envkit.operations.toolkits import toolkit_for
 
     try:
-        return toolkit_for(None, text) or NONE
+        return toolkit_for(None, text, folder="its folder: --cuda DIR") or NONE
     except EnvkitError as error:
-        raise ArgumentTypeError(_told(error).replace("--toolkit", "--cuda")) from error
+        raise ArgumentTypeError(_told(error)) from error
 
 
 def _is_managed(prefix: Path | str) -> bool:
