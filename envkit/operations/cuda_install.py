@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import tempfile
 import time
 from dataclasses import dataclass
@@ -23,6 +22,9 @@ from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkit_check import CheckResult, check_toolkit
 from envkit.operations.toolkit_choice import choose
 from envkit.operations.toolkit_conda import fill_from_conda
+from envkit.probes.nvcc import parse_nvcc_version
+from envkit.probes.toolkit_files import nvcc_of
+from envkit.probes.toolkit_version import release_of
 from envkit.probes.toolkits import toolkit_at
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from envkit.operations.toolkit_choice import InstallOptions
 
 _FLUSH_LIMIT_S = 30.0
-_NVCC = "nvcc.exe" if os.name == "nt" else "nvcc"
 _NVCC_TIMEOUT_S = 60.0
 
 
@@ -183,14 +184,14 @@ def _check_runs(toolkit: Path, record: ToolkitRecord) -> None:
     Raises:
         UnfitMachineError: it does not run.
     """
-    wanted = ".".join(record.version.split(".")[:2])
     try:
-        told = process.run([toolkit / "bin" / _NVCC, "--version"], timeout_s=_NVCC_TIMEOUT_S).stdout
+        told = process.run([nvcc_of(toolkit), "--version"], timeout_s=_NVCC_TIMEOUT_S).stdout
     except ProgramError as error:
         raise UnfitMachineError(
             f"The compiler of CUDA {record.version} does not run on this machine; nothing was installed.", why=error.why
         ) from error
-    if re.search(rf"release {re.escape(wanted)}\b", told) is None:
+    found = parse_nvcc_version(told)
+    if found is None or found.release != release_of(record.version):
         raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=told.strip())
 
 
