@@ -29,6 +29,7 @@ _STORAGE_PROBLEMS = {
     errno.EIO: "The disk reported an error.",
     errno.ESTALE: "The network file system lost the file.",
 }
+_OTHER_PLACE = "ENVKIT_HOME for all of envkit's files, or `--prefix DIR` of create and restore."
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 
 
@@ -232,8 +233,7 @@ class StorageError(EnvkitError):
             return cls(
                 f"Cannot use {path!s}.",
                 why=_STORAGE_PROBLEMS[error.errno],
-                hint="Look at its permissions (`ls -ld`), or choose another place: `--prefix DIR`, or ENVKIT_HOME for "
-                "all of envkit's files.",
+                hint=f"Look at its permissions (`ls -ld`), or choose another place: {_OTHER_PLACE}",
             )
         return cls.cannot_write(path, why=_STORAGE_PROBLEMS[error.errno])
 
@@ -243,7 +243,7 @@ class StorageError(EnvkitError):
         return cls(
             f"Cannot write {path!s}.",
             why=why,
-            hint="Free space or choose another place: `--prefix DIR`, or ENVKIT_HOME for all of envkit's files.",
+            hint=f"Free space or choose another place: {_OTHER_PLACE}",
         )
 
 

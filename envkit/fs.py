@@ -73,6 +73,19 @@ def _written(folder: Path, data: bytes, mode: int) -> Iterator[str]:
             os.unlink(temporary)  # noqa: PTH108 - as above
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, as far as they are not there.
+
+    Raises:
+        OSError: it cannot be made. In a file system that only shows the system's state (``/proc``) that is a
+            PermissionError: such a one says that there is no such file, as if only the folder above were missing.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileNotFoundError as error:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path)) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Make what was renamed, made or removed in a folder last through a loss of power, where the system can."""
     if os.name != "posix":

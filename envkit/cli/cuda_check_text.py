@@ -34,7 +34,7 @@ def _line(step: CheckStep) -> str:
 
 def _facts(facts: Mapping[str, Any]) -> str:
     if "nvcc" in facts:
-        return f"nvcc {facts['nvcc']}"
+        return f"nvcc {facts['nvcc'] or facts['release']}"
     if "host_compiler" in facts:
         version = f" {facts['host_version']}" if facts.get("host_version") else ""
         chosen = {"NVCC_CCBIN": ", from NVCC_CCBIN", "envkit": ", the system's own is too new"}

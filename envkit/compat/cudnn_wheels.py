@@ -7,6 +7,10 @@ from typing import Any
 from envkit.compat.tables import cudnn_wheels_table, version_key
 from envkit.model.locked import LockedPackage
 
+_PROJECT = "nvidia-cudnn-cu"
+_FIRST_WITH_ALL = 12
+"""The first CUDA major of which wheels hold every cuDNN."""
+
 
 def cudnn_wheel(asked: str, cuda_major: str, platform: str) -> LockedPackage | None:
     """The wheel of a cuDNN, the newest where several have that number; None where there is none.
@@ -30,6 +34,27 @@ def cudnn_versions(cuda_major: str, platform: str) -> tuple[str, ...]:
     return tuple(sorted(short, key=version_key, reverse=True))
 
 
+def cudnn_majors(asked: str) -> tuple[str, ...]:
+    """The CUDA majors for which wheels hold that cuDNN, on any platform: ("11", "12")."""
+    wanted = asked.split(".")
+    rows = [row for row in cudnn_wheels_table()["wheels"] if row["version"].split(".")[: len(wanted)] == wanted]
+    return tuple(sorted({row["project"].removeprefix(_PROJECT) for row in rows}, key=int))
+
+
+def may_be_an_archive(asked: str, cuda_major: str) -> bool:
+    """Whether NVIDIA may have an archive of a cuDNN for a CUDA major of which there is no wheel here.
+
+    The wheels of CUDA 12 and later begin with the first cuDNN for that major; older majors had archives before there
+    were wheels: https://developer.nvidia.com/rdp/cudnn-archive
+    """
+    rows = [row for row in cudnn_wheels_table()["wheels"] if row["project"] == f"{_PROJECT}{cuda_major}"]
+    known = sorted(version_key(row["version"])[:3] for row in rows)
+    key = version_key(asked)[:3]
+    if not known:
+        return int(cuda_major) < _FIRST_WITH_ALL
+    return key <= known[-1] and (int(cuda_major) < _FIRST_WITH_ALL or key >= known[0])
+
+
 def _rows(cuda_major: str, platform: str) -> list[dict[str, Any]]:
-    project = f"nvidia-cudnn-cu{cuda_major}"
+    project = f"{_PROJECT}{cuda_major}"
     return [row for row in cudnn_wheels_table()["wheels"] if row["project"] == project and row["platform"] == platform]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.compat.tables import installers_table, toolkit_row, version_key
-from envkit.compat.toolkit_channels import channel_toolkit, newest_channel_toolkit
+from envkit.compat.toolkit_channels import channel_toolkit, channel_toolkits, newest_channel_toolkit
+from envkit.compat.toolkit_wheels import wheel_toolkits
 from envkit.model.toolkit import means
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def versions_of(release: str) -> tuple[str, ...]:
     """The full versions of a release that the tables know, oldest first: 11.3.0 and 11.3.1."""
     row = toolkit_row(release)
     told = {part.split()[0] for update in (row or {"updates": []})["updates"] for part in update["update"].split(" / ")}
-    told |= {row["version"] for row in _installers() if means(release, row["version"])}
+    everything = (*(row["version"] for row in _installers()), *wheel_toolkits(), *channel_toolkits())
+    told |= {version for version in everything if means(release, version)}
     return tuple(sorted(told, key=version_key))
 
 

@@ -90,17 +90,15 @@ def _begin(plan: Plan, *, is_replacement: bool) -> Journal:
     prefix = plan.prefix
     new_parents = tuple(folder for folder in prefix.parents if not folder.exists())
     try:
-        prefix.parent.mkdir(parents=True, exist_ok=True)
+        fs.make_folder(prefix.parent)
         environments.register(prefix)
         return journal.begin(prefix, "replace" if is_replacement else "create", made_folders=new_parents)
-    except BaseException as error:
+    except BaseException:
         if not is_replacement:
             environments.forget(prefix)
         for folder in new_parents:
             with contextlib.suppress(OSError):  # not ours alone any more
                 folder.rmdir()
-        if isinstance(error, FileNotFoundError):  # as /proc answers
-            raise StorageError.cannot_write(prefix, why="No folder can be made there.") from error
         raise
 
 

@@ -166,5 +166,5 @@ def _remember(prefixes: Iterable[Path]) -> None:
     if not lines:
         _list().unlink(missing_ok=True)
         return
-    paths.data_home().mkdir(parents=True, exist_ok=True)
+    fs.make_folder(paths.data_home())
     fs.write_bytes(_list(), b"".join(os.fsencode(line) + b"\n" for line in lines))

@@ -26,7 +26,7 @@ from envkit.operations.plan import Plan, Seconds, check_place, make_plan
 from envkit.operations.recovery import recover, undo
 from envkit.operations.remove import tell_users
 from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
-from envkit.operations.toolkits import toolkit_for
+from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for
 from envkit.operations.trust import check_sources, sources_of
 from envkit.operations.verify import VerifyResult, verify_environment
 from envkit.probes.host import current_platform
@@ -204,7 +204,7 @@ def _same_toolkit(found: Environment, options: CreateOptions) -> bool:
     """Whether the environment has the toolkit that was asked for, if one was."""
     if options.toolkit is None:
         return True
-    asked = toolkit_for(None, options.toolkit)
+    asked = toolkit_for(None, options.toolkit, folder=TOOLKIT_DIR)
     if asked is None or found.toolkit is None:
         return asked is None and found.toolkit is None
     return asked.path == found.toolkit.path or options.toolkit in {found.toolkit.release, found.toolkit.version}

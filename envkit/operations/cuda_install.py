@@ -105,7 +105,7 @@ def install_toolkit(what: str, options: InstallOptions, progress: Progress) -> I
     check_path(str(folder))
     there = _there(folder, record)
     if there is None:
-        paths.toolkits_dir().mkdir(parents=True, exist_ok=True)
+        fs.make_folder(paths.toolkits_dir())
         with prefix_lock(folder, "cuda install", progress):
             there = _there(folder, record)  # another envkit has made it meanwhile
             if there is None:
@@ -190,8 +190,8 @@ def _check_runs(toolkit: Path, record: ToolkitRecord) -> None:
         raise UnfitMachineError(
             f"The compiler of CUDA {record.version} does not run on this machine; nothing was installed.", why=error.why
         ) from error
-    if said is None or not means(said[0], record.version):
-        why = f"It says that it is of CUDA {said[0]}." if said is not None else "It tells no version of CUDA."
+    if said is None or not means(said.release, record.version):
+        why = f"It says that it is of CUDA {said.release}." if said is not None else "It tells no version of CUDA."
         raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=why)
 
 

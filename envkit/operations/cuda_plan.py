@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit.compat.installers import archive_url, repositories, versions_of
-from envkit.compat.tables import driver_need, version_key
-from envkit.compat.toolkit_releases import releases
-from envkit.errors import NotFoundError, UnfitMachineError, UsageError
-from envkit.model.toolkit import check_version
+from envkit.compat.installers import repositories
+from envkit.compat.tables import driver_need
+from envkit.errors import UnfitMachineError, UsageError
 from envkit.operations import plan_routes
 from envkit.operations.plan_routes import Wanted
+from envkit.operations.toolkit_versions import asked_version, released
 from envkit.probes.host import this_system
 
 if TYPE_CHECKING:
@@ -78,32 +77,13 @@ def plan(
         UsageError: no such system is known.
         UnfitMachineError: there are no CUDA toolkits for this system.
     """
-    release, version = _released(asked)
+    release, version = released(asked)
     here = this_system(root, platform_name)
     name, title = _chosen(system, release) if system is not None else _named(here, platform_name)
     machine = "aarch64" if platform.machine() in {"aarch64", "arm64"} else "x86_64"
-    routes = _routes(Wanted(asked, release, machine), name)
+    routes = _routes(Wanted(asked_version(asked) or release, release, machine), name)
     conda_platform = "win-64" if name == "windows" else "linux-64"
     return PlanResult(release, version, name, title, driver_need(release, conda_platform), routes)
-
-
-def _released(asked: str) -> tuple[str, str]:
-    check_version(asked)
-    release = ".".join(asked.split(".")[:2])
-    if release not in releases():
-        key = version_key(release)
-        below = next((item for item in releases() if version_key(item) < key), None)
-        above = next((item for item in reversed(releases()) if version_key(item) > key), None)
-        near = " and ".join(item for item in (below, above) if item is not None)
-        raise NotFoundError(
-            f"There is no CUDA toolkit {release}.",
-            why=f"Near it are {near}. The version that nvidia-smi shows is the driver's, not that of a toolkit.",
-            hint=f"All releases: {archive_url()}",
-        )
-    versions = versions_of(release)
-    if asked != release and asked not in versions:
-        raise NotFoundError(f"There is no CUDA toolkit {asked}.", why=f"Known of {release} are {', '.join(versions)}.")
-    return release, versions[-1] if asked == release else asked
 
 
 def _chosen(system: str, release: str) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def _keep(file: Path, code: bytes) -> None:
         if file.read_bytes() == code:
             os.utime(file)
             return
-    file.parent.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(file.parent)
     fs.write_bytes(file, code)
     with contextlib.suppress(OSError):  # another envkit has dropped them
         files = sorted(file.parent.glob("use-*"), key=lambda path: path.stat().st_mtime, reverse=True)

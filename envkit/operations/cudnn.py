@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import __version__, fs
-from envkit.compat.cudnn_wheels import cudnn_versions, cudnn_wheel
+from envkit.compat.cudnn_wheels import cudnn_majors, cudnn_versions, cudnn_wheel, may_be_an_archive
 from envkit.compat.toolkit_releases import cudnn_used_with
 from envkit.errors import InvalidFileError, NotFoundError, UnfitMachineError, UsageError
 from envkit.installers.cudnn_archive import unpack_cudnn
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
+_VERSION = re.compile(r"v?\d+(\.\d+){0,3}", re.ASCII | re.IGNORECASE)
 _ARCHIVES = "https://developer.nvidia.com/rdp/cudnn-archive"
 
 
@@ -141,16 +142,22 @@ def remove_cudnn(into: str, progress: Progress) -> CudnnResult:
 
 
 def _toolkit(into: str, progress: Progress) -> Toolkit:
-    toolkit = toolkit_for(None, into, progress)
+    toolkit = toolkit_for(None, into, progress, folder="its folder: --into DIR")
     if toolkit is None:
         raise UsageError(f"{into!r} is no toolkit.", hint="Give a release such as 11.3, or a toolkit's folder.")
     return toolkit
 
 
 def _source(what: str, toolkit: Toolkit, platform: str, progress: Progress) -> _Source:
-    if re.fullmatch(r"\d+\.\d+\.\d+(\.\d+)?", what, re.ASCII) is not None and not Path(what).exists():
-        return _wheel(what, toolkit, platform, progress)
+    if _VERSION.fullmatch(what) is not None and not Path(what).exists():
+        return _wheel(what.lower().removeprefix("v"), toolkit, platform, progress)
     archive = prefix_from(what)
+    if archive.is_dir():
+        raise UsageError(
+            f"{what} is a folder.",
+            why="What goes into a toolkit is noted with the hash of the file that it comes from.",
+            hint="Give the archive that it was unpacked from (.tar.xz, .tgz, .zip), or a wheel.",
+        )
     if not archive.is_file():
         hint = "Give a version of three numbers such as 8.9.7, or the path of an archive."
         raise NotFoundError(f"There is no file {what}.", hint=hint)
@@ -162,18 +169,33 @@ def _wheel(asked: str, toolkit: Toolkit, platform: str, progress: Progress) -> _
     if toolkit.release is None:
         raise NotFoundError(f"The version of the toolkit in {toolkit.path} is not known.", why="No file in it tells.")
     major = toolkit.release.partition(".")[0]
-    wheel = cudnn_wheel(asked, major, platform)
+    wheel = cudnn_wheel(asked, major, platform) if asked.count(".") > 1 else None
     if wheel is None:
-        known = ", ".join(cudnn_versions(major, platform)) or "none"
-        raise NotFoundError(
-            f"There is no wheel of cuDNN {asked} for CUDA {major} on {platform}.",
-            why=f"Known on PyPI for CUDA {major}: {known}.",
-            hint=f"Download NVIDIA's archive ({_ARCHIVES}) and give its file.",
-        )
+        raise _no_wheel(asked, major, platform)
     used = cudnn_used_with(toolkit.release)
     if used and ".".join(asked.split(".")[:3]) not in used:
         progress.note(f"CUDA {toolkit.release} is usually used with cuDNN {', '.join(used)}.")
     return _Source(wheel.file, wheel=wheel)
+
+
+def _no_wheel(asked: str, major: str, platform: str) -> NotFoundError:
+    """Why there is no wheel; an archive is advised only where NVIDIA may have one."""
+    known = cudnn_versions(major, platform)
+    if asked.count(".") < 2:  # noqa: PLR2004 - major, minor, patch
+        like = [version for version in known if version.startswith(f"{asked.partition('.')[0]}.")]
+        return NotFoundError(
+            f"{asked} is no whole version of cuDNN.",
+            why=f"Known on PyPI for CUDA {major}: {', '.join(like or known) or 'none'}.",
+            hint="Give a version of three numbers, or the path of an archive.",
+        )
+    others = [item for item in cudnn_majors(asked) if item != major]
+    why = f"Known on PyPI for CUDA {major}: {', '.join(known) or 'none'}."
+    if others:
+        why = f"PyPI has it for CUDA {' and '.join(others)}. {why}"
+    hint = "Give one of these." if known else None
+    if may_be_an_archive(asked, major):
+        hint = f"Download NVIDIA's archive ({_ARCHIVES}) and give its file."
+    return NotFoundError(f"There is no wheel of cuDNN {asked} for CUDA {major} on {platform}.", why=why, hint=hint)
 
 
 def _check_name(archive: Path, toolkit: Toolkit, platform: str, progress: Progress) -> None:

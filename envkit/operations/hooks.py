@@ -14,7 +14,7 @@ from envkit.operations.hooks_unmanaged import install_unmanaged, remove_unmanage
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.own_files import guarded_by, own_lock
-from envkit.operations.toolkits import toolkit_for
+from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for
 from envkit.operations.unmanaged import unmanaged_prefix
 from envkit.probes.host import current_platform
 
@@ -57,7 +57,7 @@ def reinstall_hooks(
     if toolkit is None and recorded is not None and recorded.path.is_dir():
         found: Toolkit | None = recorded
     else:
-        found = toolkit_for(own_lock(environment).toolkit, toolkit, progress)
+        found = toolkit_for(own_lock(environment).toolkit, toolkit, progress, folder=TOOLKIT_DIR)
     if found is None and toolkit is None and is_repaired:
         return _result(environment)
     if found is None and toolkit != "none":

@@ -26,7 +26,8 @@ from envkit.operations.hooked_prefixes import forget_hooked, note_hooked
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
-from envkit.operations.toolkits import can_switch, toolkit_for, toolkit_inside
+from envkit.operations.toolkit_versions import ways_to_get
+from envkit.operations.toolkits import TOOLKIT_DIR, can_switch, toolkit_for, toolkit_inside
 from envkit.operations.torch_build import build_cudas
 from envkit.operations.unmanaged import check_writable, is_conda_itself
 from envkit.probes.toolkits import find_toolkits
@@ -86,7 +87,7 @@ def install_unmanaged(
     if asked == "none":
         return remove_unmanaged(prefix, progress, lock_timeout_s=lock_timeout_s)
     if asked is not None:
-        toolkit = toolkit_for(None, asked)
+        toolkit = toolkit_for(None, asked, folder=TOOLKIT_DIR)
     else:
         toolkit = _earlier(prefix, progress) or toolkit_inside(prefix) or _of_torch(prefix, progress)
     if toolkit is None:  # `toolkit_for` gives one for anything but "none"
@@ -215,7 +216,7 @@ def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
         raise NotFoundError(
             f"There is no CUDA toolkit {builds[0]} on this machine.",
             why=f"It is what {prefix} is built for.",
-            hint=f"`envkit cuda install {builds[0]}` installs it. Or name another: --toolkit V or --toolkit DIR.",
+            hint=f"{ways_to_get(builds[0], TOOLKIT_DIR)} Or name another release: --toolkit V.",
         )
     progress.note(f"{prefix} is built for CUDA {builds[0]}: it switches to {toolkit.path}.")
     return toolkit

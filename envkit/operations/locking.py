@@ -78,7 +78,7 @@ def prefix_lock(
 
 def _can_lock(folder: Path, progress: Progress, *, is_needed: bool) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        fs.make_folder(folder)
         if locks_work(folder):
             return True
     except OSError as error:
@@ -206,7 +206,7 @@ def list_lock(name: str) -> Iterator[None]:
     import filelock  # noqa: PLC0415 - as above
 
     folder = paths.locks_dir()
-    folder.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(folder)
     if not locks_work(folder):
         yield
         return

@@ -6,6 +6,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
+from envkit import fs
 from envkit.errors import DownloadError, StaleLockError
 from envkit.operations.specs import SpecFile, read_lock
 from envkit.operations.virtual_packages import Target
@@ -65,7 +66,7 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
 def _writable(found: SpecFile) -> Path:
     if not found.is_shipped and found.path.is_file() and os.access(found.path.parent, os.W_OK):
         return found.lock_path
-    found.private_lock_path.parent.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(found.private_lock_path.parent)
     return found.private_lock_path
 
 

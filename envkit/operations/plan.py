@@ -17,7 +17,7 @@ from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
 from envkit.installers.stated import stated_hashes
 from envkit.operations import environments
 from envkit.operations.conda_base import base_of
-from envkit.operations.toolkits import toolkit_for
+from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,7 +180,7 @@ def make_plan(
         progress.step(f"Python {lock.python}")
         interpreter = place.interpreter or _interpreter(lock, options, progress)
         lock = lock.with_base(platform, ())
-    toolkit = toolkit_for(lock.toolkit, options.toolkit, progress)
+    toolkit = toolkit_for(lock.toolkit, options.toolkit, progress, folder=TOOLKIT_DIR)
     seconds.until_now("interpreter")
     config = read_pip_config()
     packages = lock.platforms[platform].packages

@@ -78,5 +78,5 @@ class PrefixList:
                 self._write(others)
 
     def _write(self, prefixes: list[Path]) -> None:
-        paths.data_home().mkdir(parents=True, exist_ok=True)
+        fs.make_folder(paths.data_home())
         fs.write_bytes(self.file, b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))

@@ -56,7 +56,7 @@ def take_snapshot(
     """
     taken_at = clock.now()
     folder = _folder_of(environment)
-    folder.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(folder)
     target = _free(folder, clock.snapshot_id(taken_at))
     new = Path(tempfile.mkdtemp(prefix=fs.temporary_start(), dir=folder))
     new.chmod(0o755)
@@ -271,7 +271,7 @@ def export_snapshot(env: str, snapshot_id: str | None, output: Path | None) -> E
     target = output or Path.cwd() / f"{snapshot.environment['name']}-{snapshot.id}"
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ExistsError(f"{target} is there already.", hint="Name another folder with --output DIR.")
-    target.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(target)
     hashes = {}
     for name in sorted(set(snapshot.files) - {"pip-freeze.raw.txt"}):
         text = (snapshot.path / name).read_text(encoding="utf-8")

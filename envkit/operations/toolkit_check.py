@@ -131,7 +131,7 @@ class _Trial:
         if not self.toolkit.has_nvcc:
             _fail(
                 f"{self.toolkit.path} has no compiler (bin/nvcc): only the runtime libraries are there.",
-                "Install the whole toolkit: `envkit cuda plan` prints how.",
+                f"Install the whole toolkit: `envkit cuda plan {self.toolkit.release or 'V'}` prints how.",
             )
         try:
             said = self.nvcc.said_version()
@@ -139,8 +139,8 @@ class _Trial:
             _fail(_told(error), _moved(self.toolkit))
         if said is None:
             _fail(f"{self.nvcc.program} --version tells no version.", _moved(self.toolkit))
-        release, version = said
-        facts = {"nvcc": version, "release": release}
+        release = said.release
+        facts = {"nvcc": said.version, "release": release}
         if self.toolkit.release not in (None, release):
             _fail(
                 f"nvcc says release {release}, the folder says {self.toolkit.release}: two toolkits are mixed.",

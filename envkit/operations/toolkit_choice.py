@@ -17,13 +17,14 @@ from envkit.compat.toolkit_channels import (
 from envkit.compat.toolkit_wheels import left_out, newest_wheel_toolkit, toolkit_wheels, wheel_libraries, wheel_toolkits
 from envkit.errors import InvalidFileError, NotFoundError, UnfitMachineError, UsageError
 from envkit.model.conda_record import CondaRecord
-from envkit.model.toolkit import check_version
 from envkit.model.toolkit_record import RECORD, ToolkitRecord, parse_toolkit_record
 from envkit.operations import clock
 from envkit.operations.environments import is_path, prefix_from
 from envkit.operations.installed_toolkits import installed_toolkits
 from envkit.operations.toolkit_conda import solve_toolkit
+from envkit.operations.toolkit_versions import asked_version, released
 from envkit.probes.host import current_platform
+from envkit.probes.toolkit_version import release_of
 
 if TYPE_CHECKING:
     from envkit.model.progress import Progress
@@ -70,7 +71,7 @@ def choose(what: str, options: InstallOptions, progress: Progress) -> ToolkitRec
     """
     if is_path(what) or Path(what).is_file():
         return _from_file(what)
-    check_version(what, or_else=", or name a record")
+    what = _version(what)
     platform = current_platform()
     from_wheels = newest_wheel_toolkit(what) if options.source != "conda" else None
     if from_wheels is not None:
@@ -105,14 +106,21 @@ def _check_relocatable(platform: str, version: str) -> None:
         )
 
 
+def _version(what: str) -> str:
+    """A version that NVIDIA has released, without what people write before it."""
+    if what.endswith((".yaml", ".yml")):
+        raise NotFoundError(f"There is no file {what} here.", hint="Give a version, or the record of a toolkit.")
+    release, version = released(what)
+    return release if asked_version(what) == release else version
+
+
 def _unknown(what: str, source: str | None) -> NotFoundError:
     known = [*(wheel_toolkits() if source != "conda" else ()), *(channel_toolkits() if source != "pypi" else ())]
-    releases = {".".join(version.split(".")[:2]) for version in known}
+    names = sorted({release_of(version) for version in known}, key=version_key, reverse=True)
     return NotFoundError(
         f"envkit knows no CUDA {what} to install{f' from {source}' if source else ''}.",
         why=left_out(what) if source != "conda" else None,
-        hint=f"Known releases: {', '.join(sorted(releases, key=version_key, reverse=True))}. For others "
-        f"`envkit cuda plan {what}` prints what root has to do.",
+        hint=f"Known releases: {', '.join(names)}. `envkit cuda plan {what}` prints the other ways.",
     )
 
 

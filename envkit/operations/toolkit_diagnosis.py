@@ -9,6 +9,7 @@ from envkit.errors import InvalidFileError
 from envkit.model.finding import Finding
 from envkit.model.toolkit import usual_folders
 from envkit.operations.environments import word_for
+from envkit.operations.toolkit_versions import ways_to_get
 from envkit.probes.added_toolkits import read_added
 from envkit.settings import read_settings
 
@@ -42,7 +43,7 @@ def of_missing_toolkit(toolkit: Toolkit, name: str, word: str) -> list[Finding]:
             )
         ]
     if toolkit.release is not None:
-        fix.append(f"Without root: `envkit cuda install {toolkit.release}`, then the same with its folder.")
+        fix.append(ways_to_get(toolkit.release, "its folder to the command above"))
     fix.append(f"`envkit hooks remove {word}` ends the switching.")
     return [
         Finding(

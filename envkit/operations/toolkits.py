@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from envkit.model.texts import hiding_character
 from envkit.operations.conda_prefixes import conda_prefixes
 from envkit.operations.environments import is_path, prefix_from, registered_prefixes
 from envkit.operations.locking import list_lock
+from envkit.operations.toolkit_versions import asked_version, not_released, ways_to_get, written_as
 from envkit.probes.added_toolkits import SCHEMA, added_file, read_added
 from envkit.probes.toolkit_files import NVCC
 from envkit.probes.toolkits import Note, choose_toolkit, find_toolkits, look_at, search_toolkits, toolkit_at
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
+TOOLKIT_DIR = "its folder: --toolkit DIR"
+"""For commands with ``--toolkit``: how they are given a folder."""
 _LIBRARY = "Library" if os.name == "nt" else ""
 """Where in a conda prefix the compiler of its channel's cuda-nvcc lies: ``bin/nvcc``, ``Library/bin/nvcc.exe``."""
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,9 @@ def toolkit_inside(prefix: Path) -> Toolkit | None:
     return toolkit_at(folder, "prefix") if (folder / "bin" / NVCC).is_file() else None
 
 
-def toolkit_for(release: str | None, asked: str | None, progress: Progress | None = None) -> Toolkit | None:
+def toolkit_for(
+    release: str | None, asked: str | None, progress: Progress | None = None, *, folder: str = "its folder"
+) -> Toolkit | None:
     """The toolkit for an environment whose lock names ``release``; None: activation switches nothing.
 
     Args:
@@ -64,6 +67,7 @@ def toolkit_for(release: str | None, asked: str | None, progress: Progress | Non
         asked: a release, a full version, a folder, "none", or None for what the lock says. What looks like a version is
             one; a folder of that name is ``./11.3``.
         progress: told where the toolkit is a partial one.
+        folder: how the command at work is given a folder, as in ``--toolkit DIR``; for the hint.
 
     Raises:
         NotFoundError: the toolkit that was asked for is not there. One that only the lock names may be missing: to run
@@ -76,14 +80,15 @@ def toolkit_for(release: str | None, asked: str | None, progress: Progress | Non
     if asked is not None and _is_folder(asked):
         return _told(_in_folder(asked), progress)
     usable = [toolkit for toolkit in find_toolkits() if can_switch(toolkit)]
-    chosen = choose_toolkit(asked if asked is not None else str(release), usable)
+    version = str(release) if asked is None else asked_version(asked)
+    chosen = choose_toolkit(version, usable) if version is not None else None
     if chosen is None and asked is not None:
-        raise _missing(asked)
+        raise _missing(asked, version, folder)
     return _told(chosen, progress)
 
 
 def _is_folder(asked: str) -> bool:
-    if _VERSION.fullmatch(asked):
+    if asked_version(asked) is not None:
         return False
     return not asked or is_path(asked) or os.path.isdir(os.path.expanduser(asked))  # noqa: PTH111,PTH112
 
@@ -127,21 +132,17 @@ def _told(toolkit: Toolkit | None, progress: Progress | None) -> Toolkit | None:
     return toolkit
 
 
-def _missing(asked: str) -> NotFoundError:
+def _missing(asked: str, version: str | None, folder: str) -> NotFoundError:
     """Why a version is not here; a toolkit that is a part of an environment is named, since a folder may be given."""
+    if version is not None and (never := not_released(version)) is not None:
+        return never
     everything = search_toolkits(prefixes=environment_prefixes([])).toolkits
     listed = ", ".join(f"{item.version or '?'} in {item.path}" for item in everything)
     why = f"Found: {listed}." if listed else "No toolkit was found."
     if not all(item.is_shared for item in everything):
         why += " Those in environments go when the environment goes, so they are taken only when their folder is given."
-    is_version = _VERSION.fullmatch(asked) is not None
-    return NotFoundError(
-        f"There is no CUDA toolkit {asked} on this machine.",
-        why=why,
-        hint=f"`envkit cuda install {asked}` installs one without root; or give the folder of one: --toolkit DIR."
-        if is_version
-        else "Give a release such as 11.3, or the folder of a toolkit.",
-    )
+    hint = f"{written_as(asked)} Or give {folder}." if version is None else ways_to_get(version, folder)
+    return NotFoundError(f"There is no CUDA toolkit {version or asked} on this machine.", why=why, hint=hint)
 
 
 def add_toolkit(asked: str) -> AddedToolkit:
@@ -194,7 +195,7 @@ def _write_added(folders: Iterable[Path]) -> None:
     text = yaml.safe_dump(
         {"schema": SCHEMA, "toolkits": [str(folder) for folder in folders]}, sort_keys=False, allow_unicode=True
     )
-    added_file().parent.mkdir(parents=True, exist_ok=True)
+    fs.make_folder(added_file().parent)
     fs.write_text(added_file(), text)
 
 

@@ -80,5 +80,5 @@ def _remembered() -> set[str]:
 
 
 def _remember(hosts: set[str]) -> None:
-    paths.data_home().mkdir(parents=True, exist_ok=True)
+    fs.make_folder(paths.data_home())
     fs.write_json(paths.data_home() / "trusted-sources.json", {"schema": 1, "hosts": sorted(hosts)})

@@ -153,7 +153,7 @@ def _configured() -> Toolkit | None:
 
     try:
         release = settings.read_settings().virtualenv_cuda
-        return None if release is None else toolkit_for(None, release)
+        return None if release is None else toolkit_for(None, release, folder="its folder: --cuda DIR")
     except EnvkitError as error:
         _warn(f"The setting virtualenv_cuda does not count. {_told(error)}")
         return None
@@ -167,9 +167,9 @@ def _toolkit(text: str) -> Toolkit | str:
     from envkit.operations.toolkits import toolkit_for
 
     try:
-        return toolkit_for(None, text) or NONE
+        return toolkit_for(None, text, folder="its folder: --cuda DIR") or NONE
     except EnvkitError as error:
-        told = _told(error).replace("--toolkit", "--cuda")
+        told = _told(error)
         if not text[:1].isdigit() and os.sep not in text:  # what was meant for the new folder, most likely
             told = f"{told} --cuda wants a value before the folder: virtualenv --cuda 13.2 {text}"
         raise ArgumentTypeError(told) from error

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from envkit import process
+from envkit.probes.toolkit_files import nvcc_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,33 @@ LEFT_OUT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#nvcc-environment-variables
 """
+_TOOL = re.compile(r"^.*?\b(\w+): NVIDIA \(R\)", re.MULTILINE | re.ASCII)
+_RELEASE = re.compile(r"\brelease (\d{1,3}\.\d{1,3})\b(?:, V(\d{1,3}\.\d{1,3}(?:\.\d{1,9})*))?", re.ASCII)
 PROGRAM = "check.exe" if sys.platform == "win32" else "check"
+
+
+class NvccVersion(NamedTuple):
+    """What ``nvcc --version`` states.
+
+    Attributes:
+        release: of the toolkit, "11.3".
+        version: of the compiler itself, "11.3.109"; not the toolkit's, which is 11.3.1. None where it is not told.
+        build: the line ``Build``, "cuda_11.3.r11.3/compiler.29920130_0"; None before 11.0.
+    """
+
+    release: str
+    version: str | None
+    build: str | None
+
+
+def parse_nvcc_version(text: str) -> NvccVersion | None:
+    """Read the output of ``nvcc --version``; None where it is that of another tool (ptxas), or none at all."""
+    tool = _TOOL.search(text)
+    release = _RELEASE.search(text)
+    if release is None or (tool is not None and tool[1] != "nvcc"):
+        return None
+    build = re.search(r"^Build (\S+)\s*$", text, re.MULTILINE)
+    return NvccVersion(release[1], release[2], build and build[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +68,15 @@ class Nvcc:
     @property
     def program(self) -> Path:
         """The compiler itself."""
-        return self.toolkit / "bin" / ("nvcc.exe" if os.name == "nt" else "nvcc")
+        return nvcc_of(self.toolkit)
 
-    def said_version(self) -> tuple[str, str] | None:
-        """Release and full version that nvcc tells of itself, ("11.3", "11.3.109"); None: it tells none.
+    def said_version(self) -> NvccVersion | None:
+        """What nvcc tells of itself; None: it tells nothing.
 
         Raises:
             ProgramError: it did not run.
         """
-        done = self._run("--version", is_compiling=False)
-        match = re.search(r"\brelease (\d+\.\d+), V(\d+(?:\.\d+)+)", done.stdout)
-        return (match[1], match[2]) if match else None
+        return parse_nvcc_version(self._run("--version", is_compiling=False).stdout)
 
     def compile(self, generate: str | None) -> None:
         """Make ``check.o`` of ``check.cu``.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from envkit import process
 from envkit.compat.tables import toolkit_update
 from envkit.errors import ProgramError
-from envkit.probes.nvcc import LEFT_OUT
+from envkit.probes.nvcc import LEFT_OUT, parse_nvcc_version
 from envkit.probes.toolkit_files import has_nvcc, header_in, is_own, nvcc_of, read_text
 
 if TYPE_CHECKING:
@@ -19,23 +19,7 @@ if TYPE_CHECKING:
 NVCC_TIMEOUT_S = 5.0
 _HEADERS = (("cuda.h", "CUDA_VERSION"), ("cuda_runtime_api.h", "CUDART_VERSION"))
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,9})*", re.ASCII)
-_TOOL = re.compile(r"^.*?\b(\w+): NVIDIA \(R\)", re.MULTILINE | re.ASCII)
-_RELEASE = re.compile(rf"\brelease (\d{{1,3}}\.\d{{1,3}})\b(?:, V({_VERSION.pattern}))?", re.ASCII)
 _FIRST_WITH_UPDATES = 11
-
-
-class NvccVersion(NamedTuple):
-    """What ``nvcc --version`` states.
-
-    Attributes:
-        release: of the toolkit, "11.3".
-        version: of the compiler itself, "11.3.109"; not the toolkit's, which is 11.3.1. None where it is not told.
-        build: the line ``Build``, "cuda_11.3.r11.3/compiler.29920130_0"; None before 11.0.
-    """
-
-    release: str
-    version: str | None
-    build: str | None
 
 
 class Told(NamedTuple):
@@ -43,16 +27,6 @@ class Told(NamedTuple):
 
     version: str | None
     problems: tuple[str, ...] = ()
-
-
-def parse_nvcc_version(text: str) -> NvccVersion | None:
-    """Read the output of ``nvcc --version``; None where it is that of another tool (ptxas), or none at all."""
-    tool = _TOOL.search(text)
-    release = _RELEASE.search(text)
-    if release is None or (tool is not None and tool[1] != "nvcc"):
-        return None
-    build = re.search(r"^Build (\S+)\s*$", text, re.MULTILINE)
-    return NvccVersion(release[1], release[2], build and build[1])
 
 
 def read_version(folder: Path) -> Told:

@@ -134,7 +134,7 @@ def test_a_toolkit_that_is_not_here_stops_it_before_anything_is_made(tmp_path):
         words = [] if variables else ["--cuda", "99.9"]
         done = run(tmp_path / "venv", *words, **variables)
         assert done.returncode == 2
-        assert "error: argument --cuda: There is no CUDA toolkit 99.9 on this machine." in done.stderr
+        assert "error: argument --cuda: There is no CUDA toolkit 99.9." in done.stderr
         assert not (tmp_path / "venv").exists()
 
 

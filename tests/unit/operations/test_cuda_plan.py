@@ -218,12 +218,19 @@ def test_the_driver_is_told_and_not_installed():
 
 
 @pytest.mark.parametrize(
-    ("asked", "near"), [("12.7", "12.6 and 12.8"), ("11.9", "11.8 and 12.0"), ("99.1", "13.5"), ("1.0", "9.2")]
+    ("asked", "near"),
+    [
+        ("12.7", "Near it are 12.6 and 12.8."),
+        ("11.9", "Near it are 11.8 and 12.0."),
+        ("99.1", "The newest that envkit knows is 13.5."),
+        ("9.0", "The tables begin with CUDA 9.2; 9.0 is older."),
+        ("13.2.9", "Known of 13.2 are 13.2.0, 13.2.1, 13.2.2."),
+    ],
 )
 def test_a_release_that_does_not_exist(asked, near):
     with pytest.raises(NotFoundError) as caught:
         plan(asked, "linux")
-    assert f"Near it are {near}." in caught.value.why
+    assert near in caught.value.why
 
 
 def test_an_update_that_does_not_exist():

@@ -605,3 +605,30 @@ def test_folders_of_somebody_else_are_not_writable(tmp_path):
     finally:
         if is_root:
             os.setreuid(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "release", "why", "hint"),
+    [
+        ("8.9.6", "13.2", "PyPI has it for CUDA 11 and 12. Known on PyPI for CUDA 13: ", "Give one of these."),
+        ("8.2.1", "12.1", "Known on PyPI for CUDA 12: ", "Give one of these."),
+        ("8.2.1", "10.2", "Known on PyPI for CUDA 10: none.", "Download NVIDIA's archive"),
+        ("9.99.0", "11.8", "Known on PyPI for CUDA 11: ", "Give one of these."),
+        ("9.99", "13.2", "Known on PyPI for CUDA 13: 9.28.1, ", "three numbers"),
+        ("9", "11.8", "Known on PyPI for CUDA 11: 9.10.2, ", "three numbers"),
+        ("8", "13.2", "Known on PyPI for CUDA 13: 9.28.1, ", "three numbers"),
+    ],
+)
+def test_only_what_there_may_be_is_advised(tmp_path, asked, release, why, hint):
+    folder = stub_toolkit(tmp_path / "cuda", release)
+    with pytest.raises(NotFoundError) as caught:
+        put(asked, folder)
+    assert caught.value.why.startswith(why)
+    assert hint in caught.value.hint
+
+
+def test_an_unpacked_folder_is_told_to_be_one(tmp_path, toolkit):
+    (tmp_path / NEW).mkdir()
+    with pytest.raises(UsageError, match="is a folder") as caught:
+        put(tmp_path / NEW, toolkit)
+    assert ".tar.xz" in caught.value.hint

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from envkit.probes import toolkit_version
-from envkit.probes.toolkit_version import parse_nvcc_version, read_version, release_of
+from envkit.probes.nvcc import parse_nvcc_version
+from envkit.probes.toolkit_version import read_version, release_of
 from tests.support.toolkit_folders import make_toolkit, saying, stub_nvcc
 
 DATA = Path(__file__).parents[2] / "data" / "nvcc"
