@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from envkit.operations.environments import all_environments, is_path, prefix_fro
 from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, version_of
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.remove import tell_users
+from envkit.operations.toolkit_versions import asked_version
 from envkit.operations.toolkits import forget_toolkit
 from envkit.probes.added_toolkits import read_added
 from envkit.probes.toolkits import find_toolkits, toolkit_at
@@ -77,9 +77,10 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 def _folder_of(asked: str) -> Path:
     if is_path(asked):
         return prefix_from(asked)
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked, re.ASCII) is None:
+    version = asked_version(asked)
+    if version is None:
         raise UsageError(f"{asked} is no version of CUDA.", hint="Give a version as in 13.2.1, or a folder.")
-    wanted = asked.split(".")
+    wanted = version.split(".")
 
     def _means(version: str | None) -> bool:
         return version is not None and version.split(".")[: len(wanted)] == wanted
@@ -114,6 +115,9 @@ def _refusal(folder: Path) -> NotFoundError | UsageError:
     if folder.is_symlink():
         where = os.path.realpath(folder)
         return UsageError(f"{folder} is a link to {where}; nothing was changed.", hint="Name the folder itself.")
+    if _is_ours(folder.parent) or folder.parent in read_added():
+        hint = f"The toolkit's folder is the one above: {folder.parent}."
+        return UsageError(f"{folder} is a part of a toolkit; nothing was changed.", hint=hint)
     return UsageError(
         f"{folder} was not installed by envkit; nothing was changed.",
         why=f"It has no {RECORD}, or does not lie in {paths.toolkits_dir()}, and `envkit cuda add` has not added it.",
