@@ -17,8 +17,9 @@ COMMANDS = {
     "cudnn": "Put cuDNN into a toolkit, or take it out again.",
 }
 """Every command and its help line; its module is ``envkit.cli.cuda_NAME_command``."""
+_MEANT = {"uninstall": "remove", "rm": "remove", "delete": "remove", "forget": "remove", "ls": "list", "switch": "use"}
 
 
-@click.group("cuda", cls=LazyGroup, commands=COMMANDS, module="envkit.cli.cuda_{}_command")
+@click.group("cuda", cls=LazyGroup, commands=COMMANDS, aliases=_MEANT, module="envkit.cli.cuda_{}_command")
 def command() -> None:
     """Find, add, install, check and switch CUDA toolkits."""

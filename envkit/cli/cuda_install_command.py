@@ -23,7 +23,7 @@ from envkit.cli.render import emit
     "libraries",
     multiple=True,
     metavar="NAME",
-    help="Also cublas, cufft, cupti, curand, cusolver, cusparse, nvjitlink or nvrtc; libraries: all of them, 1.3 GB.",
+    help="Also cublas, cufft, cupti, curand, cusolver, cusparse, nvjitlink or nvrtc; libraries: all of them, 1.2 GB.",
 )
 @click.option("--offline", is_flag=True, help="Use only what is on this disk.")
 @click.option(

@@ -21,6 +21,7 @@ def plan_lines(result: PlanResult) -> list[str]:
         lines.append(f"# To run what is compiled, the driver must be {need.minimum} or newer ({need.known}){released}.")
     if result.system == "wsl":
         lines.append("# In WSL the driver is Windows' own: install none here.")
+    lines += [f"# {note}" for note in result.notes]
     if not result.routes:
         lines += ["", f"# No way is known for CUDA {result.version} here."]
     for number, route in enumerate(result.routes, start=1):

@@ -25,7 +25,9 @@ def doctor_lines(result: DoctorResult) -> list[str]:
     lines.append(f"This machine: {driver}, {', '.join(facts.gpus) or 'no GPU'}")
     for finding in result.findings:
         lines += ["", *_finding_lines(finding)]
-    if not result.findings:
+    if not result.findings and result.subject is None and not result.looked_at:
+        lines.append("There is no environment yet.")
+    elif not result.findings:
         whole = "1 environment" if result.looked_at == 1 else f"{result.looked_at} environments"
         lines.append(f"Nothing is wrong with {result.subject or whole}.")
     if result.subject is None and result.looked_at:

@@ -17,15 +17,23 @@ class LazyGroup(click.Group):
     Args:
         name: of the group; None: of the function.
         commands: each command and its help line.
+        aliases: what people type instead of a command, for "did you mean".
         module: where a command lies, with its name for ``{}``; the module's ``command`` is it.
         **attrs: click's own.
     """
 
     def __init__(
-        self, name: str | None = None, *, commands: Mapping[str, str] | None = None, module: str = "", **attrs: object
+        self,
+        name: str | None = None,
+        *,
+        commands: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        module: str = "",
+        **attrs: object,
     ) -> None:
         super().__init__(name, **attrs)  # type: ignore[arg-type]  # handed through as click gets them
         self.table = dict(commands or {})
+        self._aliases = dict(aliases or {})
         self._module = module
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -53,7 +61,8 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             import difflib  # noqa: PLC0415 - only for a mistyped command
 
-            near = difflib.get_close_matches(args[0], self.table, n=1)
+            near = [self._aliases[args[0]]] if args[0] in self._aliases else []
+            near = near or difflib.get_close_matches(args[0], self.table, n=1)
             if not near:
                 raise
             message = f"{error.message.removesuffix('.')}. Did you mean {near[0]!r}?"

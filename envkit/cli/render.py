@@ -44,7 +44,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "hooks show": {"environment": None, "prefix": None, "hooks": []},
     "hooks clean-all": {"prefixes": [], "skipped": []},
     "cuda check": {"toolkit": None, "steps": []},
-    "cuda plan": {"release": None, "version": None, "system": None, "driver": None, "routes": []},
+    "cuda plan": {"release": None, "version": None, "system": None, "driver": None, "notes": [], "routes": []},
     "cuda cudnn": {
         "toolkit": None,
         "version": None,

@@ -49,6 +49,7 @@ class Repository:
         name: the folder under ``repos``, "ubuntu2004".
         kind: apt, dnf, dnf5, yum or zypper.
         first: the oldest release in it, or None where not known.
+        newer_than: a release that came out before the system did, the newest such one that is sure; or None.
         releases: those known to be in it.
         known: how well.
         source: an address.
@@ -57,6 +58,7 @@ class Repository:
     name: str
     kind: str
     first: str | None
+    newer_than: str | None
     releases: tuple[str, ...]
     known: str
     source: str | None
@@ -65,7 +67,34 @@ class Repository:
         """Whether a release is in it; None: not known."""
         if release in self.releases:
             return True
-        return False if self.first is not None and version_key(release) < version_key(self.first) else None
+        if self.first is not None and version_key(release) < version_key(self.first):
+            return False
+        return False if self.is_newer_than(release) else None
+
+    def is_newer_than(self, release: str) -> bool:
+        """Whether the system surely came out after a release, so that NVIDIA never added it."""
+        return self.newer_than is not None and version_key(release) <= version_key(self.newer_than)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemGcc:
+    """The gcc of a system.
+
+    Attributes:
+        default: major version of the one that is called gcc.
+        others: those that its package lists surely have by name, gcc-10 with g++-10.
+        known: how well the default is known.
+    """
+
+    default: int
+    others: tuple[int, ...]
+    known: str
+
+
+def system_gcc(name: str) -> SystemGcc | None:
+    """The gcc of the system that a repository is for; None where it is not known."""
+    row = next((row for row in installers_table()["compilers"] if row["name"] == name), None)
+    return None if row is None else SystemGcc(row["gcc"], tuple(row["other_gcc"]), row["status"])
 
 
 def base_url() -> str:
@@ -82,7 +111,13 @@ def repositories() -> dict[str, Repository]:
     """All package repositories that the table knows."""
     return {
         row["name"]: Repository(
-            row["name"], row["kind"], row["first"], tuple(row["releases"]), row["status"], source_url(row["src"])
+            row["name"],
+            row["kind"],
+            row["first"],
+            row.get("newer_than"),
+            tuple(row["releases"]),
+            row["status"],
+            source_url(row["src"]),
         )
         for row in installers_table()["repositories"]
     }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from envkit.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,20 +79,6 @@ class Toolkit:
             "cudnn_missing": None if self.cudnn is None else list(self.cudnn.missing),
             "environment": None if self.environment is None else str(self.environment),
         }
-
-
-def check_version(asked: str, *, or_else: str = "") -> None:
-    """Make sure that a text is a version of CUDA: a release, 11.3, or a full version, 11.3.1.
-
-    Args:
-        asked: the text.
-        or_else: what else the command takes, for the hint.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked, re.ASCII) is None:
-        raise UsageError(f"{asked!r} is no version of CUDA.", hint=f"Give it as in 13.2 or 13.2.1{or_else}.")
 
 
 def means(asked: str, version: str) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit.compat.installers import repositories
+from envkit.compat.host_compilers import newest_gcc
+from envkit.compat.installers import repositories, system_gcc
 from envkit.compat.tables import driver_need
 from envkit.errors import UnfitMachineError, UsageError
 from envkit.operations import plan_routes
 from envkit.operations.plan_routes import Wanted
 from envkit.operations.toolkit_versions import asked_version, released
 from envkit.probes.host import this_system
+from envkit.probes.host_compiler import default_gcc, named_gcc
 
 if TYPE_CHECKING:
     from envkit.compat.installers import Repository
@@ -38,6 +42,7 @@ class PlanResult:
         title: the system for people.
         driver: what programs of that toolkit need of the driver, which no route installs; None where not known.
         routes: best first.
+        notes: what counts for all of them.
     """
 
     release: str
@@ -46,6 +51,7 @@ class PlanResult:
     title: str
     driver: DriverNeed | None
     routes: tuple[Route, ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The fields of ``envkit cuda plan --json``."""
@@ -57,6 +63,7 @@ class PlanResult:
             "driver": None
             if need is None
             else {"minimum": need.minimum, "toolkit": need.toolkit, "known": need.known, "installed_by_this": False},
+            "notes": list(self.notes),
             "routes": [route.to_json() for route in self.routes],
         }
 
@@ -83,21 +90,40 @@ def plan(
     machine = "aarch64" if platform.machine() in {"aarch64", "arm64"} else "x86_64"
     routes = _routes(Wanted(asked_version(asked) or release, release, machine), name)
     conda_platform = "win-64" if name == "windows" else "linux-64"
-    return PlanResult(release, version, name, title, driver_need(release, conda_platform), routes)
+    notes = _compiler(release, name, is_here=system is None and platform_name == "linux")
+    return PlanResult(release, version, name, title, driver_need(release, conda_platform), routes, notes)
+
+
+def _compiler(release: str, name: str, *, is_here: bool) -> tuple[str, ...]:
+    """Where the system's gcc is newer than nvcc takes: which one is to be installed beside it."""
+    limit, known = newest_gcc(release), system_gcc(name)
+    path = os.environ.get("PATH", os.defpath)
+    here = default_gcc(path) if is_here else None
+    default = here if here is not None else None if known is None else known.default
+    if limit is None or default is None or default <= limit or (is_here and named_gcc(limit, path) is not None):
+        return ()
+    sure = "" if here is not None or known is None else f" ({known.known})"
+    told = f"nvcc of CUDA {release} takes gcc {limit} at most; the system's is gcc {default}{sure}."
+    fit = max((item for item in (() if known is None else known.others) if item <= limit), default=None)
+    if fit is None or not name.startswith(("ubuntu", "debian")):
+        return (told, f"To compile, gcc {limit} or an older one is needed beside it.")
+    return (told, f"To compile, install one that fits beside it: sudo apt-get install gcc-{fit} g++-{fit}")
 
 
 def _chosen(system: str, release: str) -> tuple[str, str]:
     """A system that was asked for; fedora and opensuse alone mean the repository that has the release."""
     known = repositories()
+    asked, system = system, system.lower().replace(".", "").replace("-", "") if system != "wsl-ubuntu" else "wsl"
     if system in {"fedora", "opensuse"}:
         found = [item for name, item in known.items() if name.startswith(system)]
         best = next((item for item in found if item.has(release)), found[-1])
         return best.name, best.name
-    if system not in known and system not in _BESIDE_REPOSITORIES:
-        raise UsageError(
-            f"No system {system!r} is known.", hint=f"Known are {', '.join((*_BESIDE_REPOSITORIES, *known))}."
-        )
-    return system, system
+    if system in known or system in _BESIDE_REPOSITORIES:
+        return system, system
+    every = (*_BESIDE_REPOSITORIES, *known)
+    near = [name for name in every if system and name.startswith(system)] or difflib.get_close_matches(system, every)
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UsageError(f"No system {asked!r} is known.{meant}", hint=f"Known are {', '.join(every)}.")
 
 
 def _named(here: System, platform_name: str) -> tuple[str, str]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import NotFoundError, StorageError, UsageError
-from envkit.model.toolkit import check_version, means
+from envkit.model.toolkit import means
 from envkit.model.toolkit_record import RECORD
 from envkit.operations.environments import is_path, prefix_from
 from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, own_files_in, version_of
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.remove import tell_users
 from envkit.operations.toolkit_users import toolkit_users
+from envkit.operations.toolkit_versions import asked_version
 from envkit.operations.toolkits import forget_toolkit
 from envkit.probes.added_toolkits import read_added
 from envkit.probes.toolkits import find_toolkits, toolkit_at
@@ -82,18 +83,22 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 def _folder_of(asked: str) -> Path:
     if is_path(asked):
         return prefix_from(asked)
-    check_version(asked, or_else=", or a folder")
+    version = asked_version(asked)
+    if version is None:
+        raise UsageError(f"{asked!r} is no version of CUDA.", hint="Give it as in 13.2 or 13.2.1, or a folder.")
 
-    matching = [folder for folder in installed_folders() if means(asked, version_of(folder))]
+    matching = [folder for folder in installed_folders() if means(version, version_of(folder))]
     if not matching:
         added = ((folder, toolkit_at(folder, "added")) for folder in read_added())
-        matching = [folder for folder, toolkit in added if toolkit is not None and means(asked, toolkit.version or "")]
+        matching = [
+            folder for folder, toolkit in added if toolkit is not None and means(version, toolkit.version or "")
+        ]
     if len(matching) == 1:
         return matching[0]
     if matching:
         names = ", ".join(str(folder) for folder in matching)
         raise UsageError(f"{asked} means several: {names}.", hint="Give the full version, or the folder.")
-    others = [toolkit for toolkit in find_toolkits() if means(asked, toolkit.version or "")]
+    others = [toolkit for toolkit in find_toolkits() if means(version, toolkit.version or "")]
     why = "".join(f"CUDA {item.version} in {item.path} was not installed by envkit.\n" for item in others).strip()
     raise NotFoundError(
         f"envkit has installed no CUDA {asked}.",
@@ -114,6 +119,9 @@ def _refusal(folder: Path) -> NotFoundError | UsageError:
     if folder.is_symlink():
         where = os.path.realpath(folder)
         return UsageError(f"{folder} is a link to {where}; nothing was changed.", hint="Name the folder itself.")
+    if _is_ours(folder.parent) or folder.parent in read_added():
+        hint = f"The toolkit's folder is the one above: {folder.parent}."
+        return UsageError(f"{folder} is a part of a toolkit; nothing was changed.", hint=hint)
     return UsageError(
         f"{folder} was not installed by envkit; nothing was changed.",
         why=f"It has no {RECORD}, or does not lie in {paths.toolkits_dir()}, and `envkit cuda add` has not added it.",

@@ -78,6 +78,8 @@ def by_packages(wanted: Wanted, repository: Repository) -> Route:
     has = repository.has(wanted.release)
     if has is False:
         note = f"The repository {repository.name} begins with CUDA {repository.first}: {wanted.release} is not in it."
+        if repository.first is None:
+            note = f"{repository.name} came out after CUDA {wanted.release}: NVIDIA adds no old release to it."
         return Route("packages", title, (), True, "derived", repository.source, (note,))
     package = f"cuda-toolkit-{wanted.dashed}"
     notes = [f"This installs the newest update of {wanted.release}."]
@@ -189,7 +191,9 @@ def by_windows_installer(wanted: Wanted) -> Route:
     components, known, source = parts
     file = found.file.removesuffix(".exe") + ".exe"
     notes = [
-        "Only the components that are named are installed.",
+        "Only the components that are named are installed: not Nsight, the samples or the integration into Visual",
+        "Studio, for instance, and NVTX only where it is named.",
+        f"It comes to C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{wanted.release}.",
         f"The list of all: {source_url(['winguide'])}",
         _no_checksum(found),
     ]

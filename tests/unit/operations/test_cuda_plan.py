@@ -185,10 +185,10 @@ def test_an_old_release_on_a_new_system_has_no_packages_and_says_so():
 
 
 def test_what_is_not_known_is_said():
-    unknown = route(plan("11.3", "debian12"), "packages")
+    unknown = route(plan("12.3", "debian12"), "packages")
     assert unknown.known == "unknown"
     assert any(note.startswith("unknown: look at https://") for note in unknown.notes)
-    assert [item.kind for item in plan("11.3", "debian12").routes][:2] == ["envkit", "runfile"]
+    assert [item.kind for item in plan("12.3", "debian12").routes][:2] == ["envkit", "runfile"]
     newest = route(plan("13.5", "linux"), "runfile")
     assert newest.commands == ()
     assert newest.notes == ("unknown: look at https://developer.nvidia.com/cuda-toolkit-archive",)
@@ -353,3 +353,50 @@ def test_update_alternatives_takes_the_default(tmp_path):
         text = command.replace("sudo update-alternatives", folders).replace("/usr/local", f"{tmp_path}/local")
         subprocess.run(["sh", "-c", text], check=True, capture_output=True)
     assert os.path.realpath(tmp_path / "local" / "cuda") == str(Path(tmp_path, "local", "cuda-11.3").resolve())
+
+
+@pytest.mark.parametrize(
+    ("release", "system", "told"),
+    [
+        ("11.3", "ubuntu2204", "sudo apt-get install gcc-10 g++-10"),
+        ("11.3", "debian12", "To compile, gcc 10 or an older one is needed beside it."),
+        ("11.8", "debian12", "sudo apt-get install gcc-11 g++-11"),
+        ("11.3", "rhel9", "To compile, gcc 10 or an older one"),
+        ("11.3", "ubuntu2004", None),
+        ("13.0", "debian12", None),
+        ("11.3", "opensuse15", None),
+    ],
+)
+def test_a_gcc_that_is_too_new_is_told(release, system, told):
+    result = plan(release, system)
+    assert any(told in note for note in result.notes) if told else result.notes == ()
+    assert all(f"# {note}" in plan_lines(result) for note in result.notes)
+    assert result.to_json()["notes"] == list(result.notes)
+
+
+@pytest.mark.parametrize(("release", "system"), [("11.3", "debian12"), ("11.1", "debian12"), ("11.8", "debian13")])
+def test_a_release_older_than_the_system_has_no_commands(release, system):
+    packages = route(plan(release, system), "packages")
+    assert packages.commands == ()
+    assert "came out after" in packages.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("ubuntu22.04", "ubuntu2204"), ("Ubuntu-22.04", "ubuntu2204"), ("wsl-ubuntu", "wsl")]
+)
+def test_other_ways_to_write_a_system(asked, meant):
+    assert plan("12.4", asked).system == meant
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"), [("ubuntu", "ubuntu2204"), ("win", "windows"), ("debian", "debian12"), ("rehl9", "rhel9")]
+)
+def test_a_system_that_is_nearly_known(asked, near):
+    with pytest.raises(UsageError, match=f"Did you mean .*{near}"):
+        plan("12.4", asked)
+
+
+def test_where_windows_puts_it_is_told():
+    notes = " ".join(route(plan("11.3", "windows"), "windows").notes)
+    assert "CUDA\\v11.3" in notes
+    assert "Visual Studio" in notes
