@@ -486,7 +486,10 @@ def scripts(request, tmp_path):
         texts = request.getfixturevalue("of_uv")
     elif kind == "virtualenv":
         folder = package_files("virtualenv") / "activation" / "batch"
-        words = {"__VIRTUAL_ENV__": r"C:\venvs\a", "__BIN_NAME__": "Scripts"}
+        words = dict.fromkeys(("__VIRTUAL_ENV__", "__VIRTUAL_ENV_CALL__"), r"C:\venvs\a")
+        words["__BIN_NAME__"] = "Scripts"
+        if (folder / "_assign.bat").is_file():  # since 21.15
+            words["__BATCH_ASSIGN__"] = (folder / "_assign.bat").read_text(encoding="utf-8")
         texts = [(folder / f"{way}.bat").read_text(encoding="utf-8") for way in WAYS]
         for word, value in words.items():
             texts = [text.replace(word, value) for text in texts]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import UsageError
-from envkit.model.toolkit import Toolkit, check_version, means, usual_folders
+from envkit.model.toolkit import Toolkit, means, usual_folders
 
 TOOLKIT = Toolkit("11.3.1", "11.3", Path("/usr/local/cuda-11.3"), "/usr/local", has_nvcc=True)
 
@@ -53,9 +52,3 @@ def test_usual_folders_of_an_unknown_version_are_none():
 )
 def test_which_versions_are_meant(asked, version, expected):
     assert means(asked, version) is expected
-
-
-@pytest.mark.parametrize("text", ["", "13", "13.", "13.2.1.0", "13.2\n", "١٣.٢", "-13.2", "13.2 "])
-def test_what_is_no_version(text):
-    with pytest.raises(UsageError, match="no version of CUDA"):
-        check_version(text)
