@@ -21,6 +21,8 @@ def doctor_lines(result: DoctorResult) -> list[str]:
     if result.subject is not None:
         build = f" ({'CUDA ' + facts.build_cuda if facts.build_cuda else 'CPU'})" if facts.torch_version else ""
         lines.append(f"{result.subject}: torch {facts.torch_version or 'none'}{build}, Python {facts.python or '?'}")
+    if result.toolkit is not None:
+        lines.append(f"Its activation switches to CUDA {result.toolkit.version or '?'} in {result.toolkit.path}")
     driver = f"driver {facts.driver_version}" if facts.driver_version else "no NVIDIA driver"
     lines.append(f"This machine: {driver}, {', '.join(facts.gpus) or 'no GPU'}")
     for finding in result.findings:

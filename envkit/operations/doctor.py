@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import NotFoundError, VerificationFailedError
+from envkit.errors import EnvkitError, NotFoundError, VerificationFailedError
 from envkit.installers.conda_meta import is_conda_prefix
-from envkit.installers.installed import installed_packages
+from envkit.installers.installed import installed_packages, site_packages
 from envkit.model.environment import unreadable
 from envkit.model.finding import SEVERITIES, Finding
 from envkit.model.hooks_record import HOOKS_RECORD
@@ -17,9 +18,11 @@ from envkit.operations.cleanup import stale_entry
 from envkit.operations.diagnosis import leftovers_of_envkit, of_contents, of_guard, of_projects, of_state
 from envkit.operations.environments import all_environments, find_environment, is_path, prefix_at, word_for
 from envkit.operations.hooks_diagnosis import of_hooks, of_unmanaged_hooks
+from envkit.operations.hooks_unmanaged import recorded_hooks
 from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
 from envkit.operations.toolkit_diagnosis import of_toolkit, of_users_files
+from envkit.operations.torch_build import build_cudas
 from envkit.probes.nvidia_smi import query_gpus
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
+    from envkit.model.toolkit import Toolkit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,14 @@ class DoctorResult:
         facts: what is known.
         findings: the worst first.
         looked_at: how many environments.
+        toolkit: what the activation of the one environment switches to, or None.
     """
 
     subject: str | None
     facts: Facts
     findings: tuple[Finding, ...]
     looked_at: int
+    toolkit: Toolkit | None = None
 
     @property
     def error(self) -> VerificationFailedError | None:
@@ -129,7 +135,17 @@ def _of_unmanaged(prefix: Path, progress: Progress) -> DoctorResult:
 
 def _standing_for(prefix: Path) -> Environment:
     """An environment as far as a prefix tells that envkit did not make."""
-    return replace(unreadable(prefix, "complete", ""), problem=None)
+    folder, builds, toolkit = site_packages(prefix), build_cudas(prefix), None
+    with contextlib.suppress(EnvkitError):  # a damaged record is a finding
+        record = recorded_hooks(prefix)
+        toolkit = None if record is None else record.toolkit
+    return replace(
+        unreadable(prefix, "complete", ""),
+        problem=None,
+        python=folder.parent.name.removeprefix("python") if folder is not None and os.name != "nt" else "",
+        build_cuda=builds[0] if len(builds) == 1 and builds != ("cpu",) else None,
+        toolkit=toolkit,
+    )
 
 
 def _result(environment: Environment | None, findings: list[Finding], looked_at: int) -> DoctorResult:
@@ -149,7 +165,9 @@ def _result(environment: Environment | None, findings: list[Finding], looked_at:
         packages=packages,
     )
     ordered = tuple(sorted(findings, key=lambda item: SEVERITIES.index(item.severity)))
-    return DoctorResult(None if environment is None else environment.name, facts, ordered, looked_at)
+    if environment is None:
+        return DoctorResult(None, facts, ordered, looked_at)
+    return DoctorResult(environment.name, facts, ordered, looked_at, environment.toolkit)
 
 
 def _unlisted(environment: Environment, error: OSError) -> Finding:
