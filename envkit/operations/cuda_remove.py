@@ -81,8 +81,7 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 def _folder_of(asked: str) -> Path:
     if is_path(asked):
         return prefix_from(asked)
-    check_version(asked, or_else=", or a folder")
-
+    check_version(asked, or_else=", or a folder by its path, as in ./cuda-13.2")
     matching = [folder for folder in installed_folders() if means(asked, version_of(folder))]
     if not matching:
         added = ((folder, toolkit_at(folder, "added")) for folder in read_added())

@@ -14,6 +14,7 @@ from envkit.compat.toolkit_channels import (
     channel_toolkits,
     newest_channel_toolkit,
 )
+from envkit.compat.toolkit_releases import releases
 from envkit.compat.toolkit_wheels import left_out, newest_wheel_toolkit, toolkit_wheels, wheel_libraries, wheel_toolkits
 from envkit.errors import InvalidFileError, NotFoundError, UnfitMachineError, UsageError
 from envkit.model.conda_record import CondaRecord
@@ -107,12 +108,13 @@ def _check_relocatable(platform: str, version: str) -> None:
 
 def _unknown(what: str, source: str | None) -> NotFoundError:
     known = [*(wheel_toolkits() if source != "conda" else ()), *(channel_toolkits() if source != "pypi" else ())]
-    releases = {".".join(version.split(".")[:2]) for version in known}
+    available = {".".join(version.split(".")[:2]) for version in known}
+    plan = f" For others `envkit cuda plan {what}` prints what root has to do."
     return NotFoundError(
         f"envkit knows no CUDA {what} to install{f' from {source}' if source else ''}.",
         why=left_out(what) if source != "conda" else None,
-        hint=f"Known releases: {', '.join(sorted(releases, key=version_key, reverse=True))}. For others "
-        f"`envkit cuda plan {what}` prints what root has to do.",
+        hint=f"Known releases: {', '.join(sorted(available, key=version_key, reverse=True))}."
+        f"{plan if '.'.join(what.split('.')[:2]) in releases() else ''}",
     )
 
 
