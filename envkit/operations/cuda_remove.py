@@ -85,7 +85,10 @@ def _folder_of(asked: str) -> Path:
         return prefix_from(asked)
     version = asked_version(asked)
     if version is None:
-        raise UsageError(f"{asked!r} is no version of CUDA.", hint="Give it as in 13.2 or 13.2.1, or a folder.")
+        raise UsageError(
+            f"{asked!r} is no version of CUDA.",
+            hint="Give it as in 13.2 or 13.2.1, or a folder by its path, as in ./cuda-13.2.",
+        )
 
     matching = [folder for folder in installed_folders() if means(version, version_of(folder))]
     if not matching:

@@ -21,6 +21,7 @@ def _on_linux(monkeypatch):
         ("13.0.0", InstallOptions(source="pypi"), 9, "link.stub"),
         ("12.4", InstallOptions(source="pypi"), 9, "from pypi"),
         ("13.5", InstallOptions(source="conda"), 9, "from conda"),
+        ("99.9", InstallOptions(), 9, "13.5, 13.4"),
         ("latest", InstallOptions(), 2, "no version"),
         ("13", InstallOptions(), 2, "no version"),
         ("./none.yaml", InstallOptions(), 9, "no file"),
@@ -35,6 +36,13 @@ def test_what_cannot_be_chosen_is_told(what, options, code, told):
         choose(what, options, Silent())
     assert caught.value.exit_code == code
     assert told in f"{caught.value.message} {caught.value.why} {caught.value.hint}"
+
+
+def test_a_plan_is_offered_only_for_what_nvidia_has_released():
+    for what, is_offered in (("10.2", True), ("99.9", False)):
+        with pytest.raises(EnvkitError) as caught:
+            choose(what, InstallOptions(), Silent())
+        assert (f"cuda plan {what}" in caught.value.hint) is is_offered
 
 
 def test_wheels_come_first_and_a_release_means_its_newest_update():
