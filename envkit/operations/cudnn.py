@@ -120,7 +120,7 @@ def put_cudnn(what: str, into: str, progress: Progress) -> CudnnResult:
             return _put(source, digest, toolkit, platform, staged, old, progress)
         finally:
             cudnn_files.recover(toolkit.path)
-            _remove_if_empty(toolkit.path / FOLDER)
+            cudnn_files.remove_folder_if_empty(toolkit.path)
 
 
 def remove_cudnn(into: str, progress: Progress) -> CudnnResult:
@@ -294,8 +294,3 @@ def _planned(source: _Source, toolkit: Toolkit, platform: str, progress: Progres
     archive = source.archive if source.archive is not None else Path(source.name)
     commands = cudnn_plan.commands_for_archive(archive, toolkit.path, library)
     return CudnnResult(toolkit, version, (), "planned", plan=commands)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()

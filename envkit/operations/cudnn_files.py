@@ -210,6 +210,11 @@ def take_out(toolkit: Path, manifest: CudnnManifest) -> tuple[tuple[str, ...], t
         elif os.path.lexists(toolkit / item.path):
             kept.append(item.path)
     (toolkit / MANIFEST).unlink()
-    with contextlib.suppress(OSError):  # it holds other things of envkit's
-        (toolkit / FOLDER).rmdir()
+    remove_folder_if_empty(toolkit)
     return tuple(removed), tuple(kept)
+
+
+def remove_folder_if_empty(toolkit: Path) -> None:
+    """Remove the folder of envkit's notes, unless it holds other things."""
+    with contextlib.suppress(OSError):
+        (toolkit / FOLDER).rmdir()

@@ -215,7 +215,7 @@ def test_a_kill_before_any_move_is_undone_by_the_next_run(tmp_path, toolkit, old
     def without_cleaning_up():
         with monkeypatch.context() as patched:
             patched.setattr(cudnn_files, "recover", lambda _: False)
-            patched.setattr(cudnn, "_remove_if_empty", lambda _: None)
+            patched.setattr(cudnn_files, "remove_folder_if_empty", lambda _: None)
             put(archive, toolkit)
 
     recover, kills = cudnn_files.recover, 0
