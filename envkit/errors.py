@@ -229,6 +229,8 @@ class StorageError(EnvkitError):
         if error.errno is None or error.errno not in _STORAGE_PROBLEMS:
             return None
         path = error.filename if error.filename is not None else "a file"
+        if error.errno == errno.ENAMETOOLONG:  # it may only have been looked at
+            return cls(f"Cannot use {path!s}.", why=_STORAGE_PROBLEMS[error.errno], hint="Take a shorter path.")
         if error.errno in _NOT_ALLOWED:  # it may have been read
             return cls(
                 f"Cannot use {path!s}.",

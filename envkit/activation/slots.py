@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Slot = Literal["VENV", "CONDA", "WINDOW"]
-"""``WINDOW`` is what ``envkit cuda use`` has switched, with or without an environment."""
+"""``WINDOW`` is what ``envkit cuda use`` has switched; environments come over it, never the other way round."""
 
 PREFIX_VARIABLES: dict[Slot, str] = {"VENV": "VIRTUAL_ENV", "CONDA": "CONDA_PREFIX"}
 """What names the active prefix, by slot."""

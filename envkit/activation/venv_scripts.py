@@ -41,6 +41,8 @@ _STARTS = re.compile(rb"^deactivate -?nondestructive[ \t]*\r?$", re.MULTILINE)
 _ALIAS_OF_FILE = re.compile(rb"^alias deactivate 'source \"\$deactivate_script:q\"'[ \t]*$", re.MULTILINE)
 _CSH_FILE = "deactivate.csh"
 _SETS_IN_CMD = re.compile(rb"""\bset "?VIRTUAL_ENV=""")
+_ENDS_IN_CMD = re.compile(rb"^@?exit /b(?: 0)?[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+"""Behind that line virtualenv 21.15 has a subroutine."""
 _SIGNATURE = re.compile(rb"^# SIG # Begin signature block", re.MULTILINE)
 _BESIDE = {"csh": _CSH_FILE, "bat": "deactivate.bat"}
 """Files of the environment that are its ``deactivate``, by the extension of the hooks."""
@@ -65,7 +67,8 @@ def attach_hooks(prefix: Path) -> tuple[Path, ...]:
         raise NotFoundError(
             f"{prefix} has no activation script.",
             why="A virtual environment has one in its `bin` (on Windows `Scripts`) folder.",
-            hint="Make the environment again, for instance with `envkit create --replace`.",
+            hint="Make it again: an environment of envkit's with `envkit create --replace`, any other as it was made, "
+            "with `python -m venv`, uv or virtualenv.",
         )
     wanted: dict[Path, bytes] = {}
     for path, shell in scripts:
@@ -158,7 +161,9 @@ def _attached_to_bat(path: Path) -> dict[Path, bytes]:
             hint="Make the environment again, or call the files in etc\\conda\\activate.d yourself.",
         )
     left = _original(beside)
-    return {path: _followed(text, _part("activate.bat", text)), beside: _part("deactivate.bat", left) + left}
+    block, end = _part("activate.bat", text), _ENDS_IN_CMD.search(text)
+    attached = _followed(text, block) if end is None else text[: end.start()] + block + text[end.start() :]
+    return {path: attached, beside: _part("deactivate.bat", left) + left}
 
 
 def _attached_to_csh(path: Path, prefix: Path) -> dict[Path, bytes]:

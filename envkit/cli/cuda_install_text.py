@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.activation.user_shell import WINDOW_SHELLS, user_shell, window_line
 from envkit.cli.cuda_check_text import check_lines
 
 if TYPE_CHECKING:
+    from envkit.model.toolkit import Toolkit
     from envkit.operations.cuda_install import InstallResult
     from envkit.operations.cuda_remove import ToolkitRemoval
 
@@ -15,7 +17,7 @@ def install_lines(result: InstallResult) -> list[str]:
     """Where the toolkit is, and how it is used."""
     toolkit = result.toolkit
     if not result.installed:
-        return [f"CUDA {toolkit.version}: already there, in {toolkit.path}"]
+        return [f"CUDA {toolkit.version}: already there, in {toolkit.path}", _in_this_window(toolkit)]
     report = check_lines(result.report)[1:] if result.report is not None else []
     if result.lacks_host_compiler:
         report.append("  There is no C++ compiler here, which nvcc needs: install g++ and run `envkit cuda check`.")
@@ -25,9 +27,15 @@ def install_lines(result: InstallResult) -> list[str]:
         f"  from       {len(result.record.packages)} files of {_places(result)}",
         f"  libraries  {libraries}",
         *report,
-        f"In this window:     envkit cuda use {toolkit.release} --shell SHELL prints the code that switches to it",
         f"In an environment:  --toolkit {toolkit.release} of envkit create and envkit hooks install",
+        _in_this_window(toolkit),
     ]
+
+
+def _in_this_window(toolkit: Toolkit) -> str:
+    """To be pasted into the user's shell."""
+    shell = user_shell(WINDOW_SHELLS) or "bash"
+    return f"In this window:     {window_line(str(toolkit.release), shell)}"
 
 
 def _places(result: InstallResult) -> str:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from envkit.cli.options import json_option, lock_timeout_option, prefix_argument, progress
-from envkit.cli.render import emit, table
-
-if TYPE_CHECKING:
-    from envkit.operations.cleanup import CleanupResult
-    from envkit.operations.hooks_result import HooksResult
+from envkit.cli.render import emit
 
 
 @click.group("hooks")
@@ -30,11 +24,12 @@ def install(env: str, *, toolkit: str | None, lock_timeout: float, as_json: bool
     ENV may be any virtual or conda environment, too: its folder, or its name for conda. Without --toolkit it gets the
     toolkit of the CUDA that its torch is built for.
     """
-    from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415 - start-up counts
+    from envkit.cli.hooks_text import install_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.hooks import reinstall_hooks  # noqa: PLC0415
 
     with progress(steps=1) as shown:
         result = reinstall_hooks(env, toolkit, shown, lock_timeout_s=lock_timeout)
-    return emit(result, lambda: _lines(result), as_json=as_json)
+    return emit(result, lambda: install_lines(result), as_json=as_json)
 
 
 @command.command("remove")
@@ -46,11 +41,12 @@ def remove(env: str, *, lock_timeout: float, as_json: bool) -> int:
 
     One that envkit did not make is afterwards what it was before, file by file.
     """
-    from envkit.operations.hooks import uninstall_hooks  # noqa: PLC0415 - start-up counts
+    from envkit.cli.hooks_text import removal_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.hooks import uninstall_hooks  # noqa: PLC0415
 
     with progress(steps=1) as shown:
         result = uninstall_hooks(env, shown, lock_timeout_s=lock_timeout)
-    return emit(result, lambda: _lines(result), as_json=as_json)
+    return emit(result, lambda: removal_lines(result), as_json=as_json)
 
 
 @command.command("show")
@@ -58,10 +54,11 @@ def remove(env: str, *, lock_timeout: float, as_json: bool) -> int:
 @json_option
 def show(env: str, *, as_json: bool) -> int:
     """Show the hooks of an environment: current, stale (another envkit wrote them) or missing."""
-    from envkit.operations.hooks import show_hooks  # noqa: PLC0415 - start-up counts
+    from envkit.cli.hooks_text import show_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.hooks import show_hooks  # noqa: PLC0415
 
     result = show_hooks(env)
-    return emit(result, lambda: _lines(result), as_json=as_json)
+    return emit(result, lambda: show_lines(result), as_json=as_json)
 
 
 @command.command("clean-all")
@@ -73,24 +70,8 @@ def clean_all(*, is_removal: bool, as_json: bool) -> int:
     Without it conda leaves the entry of the CUDA toolkit in PATH. Left alone are conda's own environment, frozen ones
     and those of other users.
     """
-    from envkit.operations.cleanup import add_cleanup, remove_cleanup  # noqa: PLC0415 - start-up counts
+    from envkit.cli.hooks_text import cleanup_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.cleanup import add_cleanup, remove_cleanup  # noqa: PLC0415
 
     result = remove_cleanup() if is_removal else add_cleanup()
-    return emit(result, lambda: _cleanup_lines(result), as_json=as_json)
-
-
-def _cleanup_lines(result: CleanupResult) -> list[str]:
-    word = "hook removed" if result.is_removal else "has the hook"
-    rows = [(word, str(prefix), "") for prefix in result.prefixes]
-    rows += [("left alone", str(item.prefix), item.why) for item in result.skipped]
-    if not rows:
-        return ["No environment has such a hook." if result.is_removal else "There is no other conda environment."]
-    return table(("HOOK", "ENVIRONMENT", "WHY"), rows)
-
-
-def _lines(result: HooksResult) -> list[str]:
-    toolkit = result.toolkit
-    if toolkit is None:
-        return [f"{result.name} switches no toolkit."]
-    rows = [(item.shell, item.state, str(item.file)) for item in result.hooks]
-    return [f"CUDA {toolkit.version} in {toolkit.path}", *table(("SHELL", "STATE", "FILE"), rows)]
+    return emit(result, lambda: cleanup_lines(result), as_json=as_json)

@@ -69,6 +69,8 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "cuda remove": {"removed": None, "forgotten": None},
 }
 """The fields of each command when it failed before they were known."""
+_PRINT_CODE = {"run", "shell", "env", "completion", "cuda use"}
+"""Commands without ``--json``: what they print is for a shell, which would run an object, or another program's."""
 
 
 class Result(Protocol):
@@ -112,7 +114,7 @@ def show_error(error: EnvkitError, arguments: list[str]) -> None:
     """Show an error that ended a command."""
     command = words_of(arguments)
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "--json" in options and command not in {"run", "shell", "env", "completion"}:
+    if "--json" in options and command not in _PRINT_CODE:
         _print_json(command, _EMPTY.get(command, {}), error)
     else:
         _show_text(error)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.compat.tables import installers_table, toolkit_rows, version_key
-from envkit.compat.toolkit_channels import channel_toolkits
+from envkit.compat.tables import installers_table, toolkit_row, version_key
+from envkit.compat.toolkit_channels import channel_toolkit, channel_toolkits, newest_channel_toolkit
 from envkit.compat.toolkit_wheels import wheel_toolkits
+from envkit.model.toolkit import means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,10 +125,10 @@ def repositories() -> dict[str, Repository]:
 
 def versions_of(release: str) -> tuple[str, ...]:
     """The full versions of a release that the tables know, oldest first: 11.3.0 and 11.3.1."""
-    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    row = toolkit_row(release)
     told = {part.split()[0] for update in (row or {"updates": []})["updates"] for part in update["update"].split(" / ")}
     everything = (*(row["version"] for row in _installers()), *wheel_toolkits(), *channel_toolkits())
-    told |= {version for version in everything if _is_of(version, release)}
+    told |= {version for version in everything if means(release, version)}
     return tuple(sorted(told, key=version_key))
 
 
@@ -138,7 +139,7 @@ def newest_installer(asked: str, kind: str) -> Installer | None:
         asked: "11.3" or "11.3.1".
         kind: linux (x86_64), sbsa (aarch64) or windows.
     """
-    rows = [row for row in _installers() if kind in row and _is_of(row["version"], asked)]
+    rows = [row for row in _installers() if kind in row and means(asked, row["version"])]
     if not rows:
         return None
     row = max(rows, key=lambda row: version_key(row["version"]))
@@ -159,12 +160,33 @@ def windows_components(release: str) -> tuple[tuple[str, ...], str, str | None] 
     return tuple(f"{name}_{release}" for name in row["components"]), row["status"], source_url(row["src"])
 
 
-def conda_label(version: str) -> tuple[str, str, str, str | None] | None:
-    """Channel and package of a full version for conda, how well known, and from where; None where there is none."""
-    row = installers_table()["conda"]
-    if version_key(version) < version_key(row["first"]):
+@dataclass(frozen=True, slots=True)
+class CondaPackage:
+    """The package that is a toolkit, for conda.
+
+    Attributes:
+        version: of the toolkit, in full.
+        channels: all that may be asked, the most important first.
+        name: the package's.
+        known: how well it is known.
+        source: an address.
+    """
+
+    version: str
+    channels: tuple[str, ...]
+    name: str
+    known: str
+    source: str | None
+
+
+def newest_conda_package(asked: str) -> CondaPackage | None:
+    """That of the newest toolkit which ``asked`` means, a release or a full version; None where none is known."""
+    version = newest_channel_toolkit(asked)
+    if version is None:
         return None
-    return f"{row['channel']}{version}", row["package"], row["status"], source_url(row["src"])
+    row = installers_table()["conda"]
+    channels = channel_toolkit(version).channels
+    return CondaPackage(version, channels, row["package"], row["status"], source_url(row["src"]))
 
 
 def least_known(words: Iterable[str]) -> str:
@@ -181,8 +203,3 @@ def source_url(ids: list[str]) -> str | None:
 def _installers() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = installers_table()["installers"]
     return rows
-
-
-def _is_of(version: str, asked: str) -> bool:
-    wanted = asked.split(".")
-    return version.split(".")[: len(wanted)] == wanted

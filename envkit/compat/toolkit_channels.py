@@ -10,6 +10,7 @@ import yaml
 
 from envkit import resources
 from envkit.compat.tables import version_key
+from envkit.model.toolkit import means
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,7 @@ def channel_libraries() -> tuple[str, ...]:
 
 def newest_channel_toolkit(asked: str) -> str | None:
     """The newest toolkit that ``asked`` means, a release or a full version; None where there is none."""
-    wanted = asked.split(".")
-    return next((item for item in channel_toolkits() if item.split(".")[: len(wanted)] == wanted), None)
+    return next((item for item in channel_toolkits() if means(asked, item)), None)
 
 
 def channel_toolkit(version: str, libraries: tuple[str, ...] = ()) -> ChannelToolkit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from envkit.compat.tables import toolkit_rows, version_key
+from envkit.compat.tables import toolkit_row, toolkit_rows, version_key
 
 
 def releases() -> tuple[str, ...]:
@@ -14,13 +14,13 @@ def releases() -> tuple[str, ...]:
 
 def architectures(release: str | None) -> tuple[int, ...]:
     """The compute capabilities that a release's nvcc makes code for, ascending: 75 for 7.5; empty where not known."""
-    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    row = toolkit_row(release) if release is not None else None
     listed = (re.fullmatch(r"sm_(\d+)", name) for name in (row or {"sm": {"list": []}})["sm"]["list"])
     return tuple(sorted(int(match[1]) for match in listed if match))
 
 
 def cudnn_used_with(release: str | None) -> tuple[str, ...]:
     """The cuDNN versions that torch was built with for a release, as far as each is known exactly: "8.2.1"."""
-    row = next((row for row in toolkit_rows() if row["toolkit"] == release), None)
+    row = toolkit_row(release) if release is not None else None
     listed = (row or {"cudnn": {"versions": []}})["cudnn"]["versions"]
     return tuple(version for version in listed if re.fullmatch(r"\d+\.\d+\.\d+", version))

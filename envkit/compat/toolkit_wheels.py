@@ -9,6 +9,7 @@ import yaml
 
 from envkit import resources
 from envkit.model.locked import LockedPackage
+from envkit.model.toolkit import means
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -32,8 +33,7 @@ def wheel_libraries() -> tuple[str, ...]:
 
 def newest_wheel_toolkit(asked: str) -> str | None:
     """The newest toolkit that ``asked`` means, a release or a full version; None where there is none."""
-    wanted = asked.split(".")
-    return next((item for item in wheel_toolkits() if item.split(".")[: len(wanted)] == wanted), None)
+    return next((item for item in wheel_toolkits() if means(asked, item)), None)
 
 
 def left_out(version: str) -> str | None:

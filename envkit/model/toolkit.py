@@ -81,6 +81,12 @@ class Toolkit:
         }
 
 
+def means(asked: str, version: str) -> bool:
+    """Whether a version is one that ``asked`` means: 11.3.1 is meant by 11.3.1, 11.3 and 11, but 11.30 is not."""
+    wanted = asked.split(".")
+    return version.split(".")[: len(wanted)] == wanted
+
+
 def usual_folders(version: str | None, release: str | None) -> tuple[str, ...]:
     """Where a toolkit of that version usually lies on Linux, likeliest first; nothing for an unknown version.
 

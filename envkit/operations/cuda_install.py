@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit import fs, paths, process
+from envkit import fs, paths
 from envkit.activation import check_path
 from envkit.errors import ExistsError, ProgramError, StorageError, UnfitMachineError
 from envkit.installers.toolkit_files import unpack_wheels
 from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.model.locked import LockedPackage
+from envkit.model.toolkit import means
 from envkit.model.toolkit_record import RECORD
-from envkit.operations.installed_toolkits import read_toolkit_record, toolkit_folder
+from envkit.operations.installed_toolkits import list_files, read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkit_check import CheckResult, check_toolkit
 from envkit.operations.toolkit_choice import choose
 from envkit.operations.toolkit_conda import fill_from_conda
-from envkit.probes.nvcc import parse_nvcc_version
-from envkit.probes.toolkit_files import nvcc_of
-from envkit.probes.toolkit_version import release_of
+from envkit.probes.nvcc import Nvcc
 from envkit.probes.toolkits import toolkit_at
 
 if TYPE_CHECKING:
@@ -158,6 +157,7 @@ def _make(folder: Path, record: ToolkitRecord, options: InstallOptions, progress
         toolkit = _fill(staging, folder, record, options, progress)
         (toolkit / RECORD).parent.mkdir(exist_ok=True)
         fs.write_text(toolkit / RECORD, record.to_text())
+        list_files(toolkit)
         _check_runs(toolkit, record)
         fs.flush(staging, limit_s=_FLUSH_LIMIT_S)
         _publish(toolkit, folder)
@@ -185,14 +185,14 @@ def _check_runs(toolkit: Path, record: ToolkitRecord) -> None:
         UnfitMachineError: it does not run.
     """
     try:
-        told = process.run([nvcc_of(toolkit), "--version"], timeout_s=_NVCC_TIMEOUT_S).stdout
+        said = Nvcc(toolkit, toolkit, _NVCC_TIMEOUT_S).said_version()
     except ProgramError as error:
         raise UnfitMachineError(
             f"The compiler of CUDA {record.version} does not run on this machine; nothing was installed.", why=error.why
         ) from error
-    found = parse_nvcc_version(told)
-    if found is None or found.release != release_of(record.version):
-        raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=told.strip())
+    if said is None or not means(said.release, record.version):
+        why = f"It says that it is of CUDA {said.release}." if said is not None else "It tells no version of CUDA."
+        raise UnfitMachineError(f"What came is not the compiler of CUDA {record.version}.", why=why)
 
 
 def _publish(toolkit: Path, folder: Path) -> None:

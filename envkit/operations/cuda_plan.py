@@ -88,7 +88,7 @@ def plan(
     here = this_system(root, platform_name)
     name, title = _chosen(system, release) if system is not None else _named(here, platform_name)
     machine = "aarch64" if platform.machine() in {"aarch64", "arm64"} else "x86_64"
-    routes = _routes(Wanted(asked_version(asked) or release, release, machine), version, name)
+    routes = _routes(Wanted(asked_version(asked) or release, release, machine), name)
     conda_platform = "win-64" if name == "windows" else "linux-64"
     notes = _compiler(release, name, is_here=system is None and platform_name == "linux")
     return PlanResult(release, version, name, title, driver_need(release, conda_platform), routes, notes)
@@ -153,11 +153,11 @@ def _repository_of(here: System) -> str:
     return f"{here.id}{major}"
 
 
-def _routes(wanted: Wanted, version: str, name: str) -> tuple[Route, ...]:
-    conda = plan_routes.by_conda(version)
+def _routes(wanted: Wanted, name: str) -> tuple[Route, ...]:
+    conda = plan_routes.by_conda(wanted.asked)
     if name == "conda":
         return tuple(conda)
-    own = plan_routes.by_envkit(wanted)
+    own = plan_routes.by_envkit(wanted, is_windows=name == "windows")
     if name == "windows":
         return (*own, plan_routes.by_windows_installer(wanted), *conda)
     repository = _repository(name)

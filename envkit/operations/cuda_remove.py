@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import NotFoundError, StorageError, UsageError
+from envkit.model.toolkit import means
 from envkit.model.toolkit_record import RECORD
-from envkit.operations.environments import all_environments, is_path, prefix_from
-from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, version_of
+from envkit.operations.environments import is_path, prefix_from
+from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, own_files_in, version_of
 from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.remove import tell_users
+from envkit.operations.toolkit_users import toolkit_users
 from envkit.operations.toolkit_versions import asked_version
 from envkit.operations.toolkits import forget_toolkit
 from envkit.probes.added_toolkits import read_added
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.progress import Progress
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
 
     Args:
         asked: a release, a full version or a folder.
-        confirm: asked where environments or programs use it; the answer no leaves everything.
+        confirm: asked where environments or programs use it, or files of the user's are in it; the answer no leaves
+            everything.
         progress: told what happens.
 
     Raises:
@@ -66,6 +71,7 @@ def remove_toolkit(asked: str, *, confirm: Callable[[str], bool], progress: Prog
             return ToolkitRemoval(forgotten=folder)
         raise _refusal(folder)
     sweep(folder)
+    _confirm_own_files(folder, confirm, progress)
     _confirm(folder, confirm, progress)
     with prefix_lock(folder, "cuda remove", progress):
         if not _is_ours(folder):
@@ -79,22 +85,23 @@ def _folder_of(asked: str) -> Path:
         return prefix_from(asked)
     version = asked_version(asked)
     if version is None:
-        raise UsageError(f"{asked} is no version of CUDA.", hint="Give a version as in 13.2.1, or a folder.")
-    wanted = version.split(".")
+        raise UsageError(
+            f"{asked!r} is no version of CUDA.",
+            hint="Give it as in 13.2 or 13.2.1, or a folder by its path, as in ./cuda-13.2.",
+        )
 
-    def _means(version: str | None) -> bool:
-        return version is not None and version.split(".")[: len(wanted)] == wanted
-
-    matching = [folder for folder in installed_folders() if _means(version_of(folder))]
+    matching = [folder for folder in installed_folders() if means(version, version_of(folder))]
     if not matching:
         added = ((folder, toolkit_at(folder, "added")) for folder in read_added())
-        matching = [folder for folder, toolkit in added if toolkit is not None and _means(toolkit.version)]
+        matching = [
+            folder for folder, toolkit in added if toolkit is not None and means(version, toolkit.version or "")
+        ]
     if len(matching) == 1:
         return matching[0]
     if matching:
         names = ", ".join(str(folder) for folder in matching)
         raise UsageError(f"{asked} means several: {names}.", hint="Give the full version, or the folder.")
-    others = [toolkit for toolkit in find_toolkits() if _means(toolkit.version)]
+    others = [toolkit for toolkit in find_toolkits() if means(version, toolkit.version or "")]
     why = "".join(f"CUDA {item.version} in {item.path} was not installed by envkit.\n" for item in others).strip()
     raise NotFoundError(
         f"envkit has installed no CUDA {asked}.",
@@ -125,14 +132,31 @@ def _refusal(folder: Path) -> NotFoundError | UsageError:
     )
 
 
+def _confirm_own_files(folder: Path, confirm: Callable[[str], bool], progress: Progress) -> None:
+    """Say which files envkit has not installed: nothing brings these back."""
+    own = own_files_in(folder)
+    if own == ():
+        return
+    if own is None:
+        progress.note(f"which of the files in {folder} are yours cannot be told: their list is missing or damaged")
+    else:
+        rest = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
+        count = "1 file" if len(own) == 1 else f"{len(own)} files"
+        shown = ", ".join(ascii(name)[1:-1] if not name.isprintable() else name for name in own[:_SHOWN])
+        progress.note(f"{count} in it that `envkit cuda install` did not put there: {shown}{rest}")
+    if not confirm(f"Remove {folder}, with your own files in it?"):
+        raise UsageError(
+            f"{folder} was not removed: it was not confirmed.",
+            why="Files in it are not of the toolkit that envkit has installed.",
+            hint="Move them away, or confirm with --yes.",
+        )
+
+
 def _confirm(folder: Path, confirm: Callable[[str], bool], progress: Progress) -> None:
     """Say who uses it; nobody is asked where nobody does, for it can be installed again."""
-    place = os.path.realpath(folder)
-    users = [
-        item for item in all_environments() if item.toolkit is not None and os.path.realpath(item.toolkit.path) == place
-    ]
-    for item in users:
-        progress.note(f"the environment {item.name} switches to it")
+    users = toolkit_users(folder)
+    for line in users:
+        progress.note(line)
     toolkit = toolkit_at(folder, "envkit")
     if toolkit is not None and toolkit.cudnn is not None:
         progress.note(f"cuDNN {toolkit.cudnn.version or ''} in it goes too".replace("  ", " "))

@@ -97,13 +97,16 @@ def put_cudnn(what: str, into: str, progress: Progress) -> CudnnResult:
     Raises:
         NotFoundError: there is no such toolkit, file or wheel.
         InvalidFileError: the archive is broken, dangerous, or for another system or CUDA.
+        InstallerRuleError: the toolkit is a part of an environment.
         ExistsError: another cuDNN is there.
         DownloadError: the wheel could not be had, or is not the known one.
     """
     toolkit, platform = _toolkit(into, progress), current_platform()
+    cudnn_files.check_stands_alone(toolkit)
     source = _source(what, toolkit, platform, progress)
     folders = _folders(toolkit, platform)
     if not cudnn_plan.is_writable(folders):
+        cudnn_files.check_none(toolkit.path, folders)
         return _planned(source, toolkit, platform, progress)
     with prefix_lock(toolkit.path, "cuda cudnn", progress):
         if cudnn_files.recover(toolkit.path):

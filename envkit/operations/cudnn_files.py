@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from envkit import fs
-from envkit.errors import ExistsError
+from envkit.errors import ExistsError, InstallerRuleError, InvalidFileError
 from envkit.model.cudnn_manifest import FOLDER, MANIFEST, CudnnManifest, PlacedFile, parse_cudnn_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from envkit.model.toolkit import Toolkit
 
 _JOURNAL = f"{FOLDER}/cudnn-journal.yaml"
 _NEW = f"{FOLDER}/cudnn-new"
@@ -35,6 +39,8 @@ def read_manifest(toolkit: Path, name: str = MANIFEST) -> CudnnManifest | None:
         text = (toolkit / name).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except UnicodeDecodeError as error:
+        raise InvalidFileError(str(toolkit / name), "the manifest is no text.") from error
     return parse_cudnn_manifest(text, str(toolkit / name))
 
 
@@ -59,6 +65,40 @@ def is_unchanged(toolkit: Path, item: PlacedFile) -> bool:
     if item.link is not None:
         return path.is_symlink() and str(path.readlink()) == item.link
     return path.is_file() and not path.is_symlink() and fs.file_sha256(path) == item.sha256
+
+
+def check_stands_alone(toolkit: Toolkit) -> None:
+    """Refuse a toolkit that packages of an environment are: what is put there would belong to none of them.
+
+    Raises:
+        InstallerRuleError: it is a part of a conda prefix or of a virtual environment.
+    """
+    prefix = toolkit.environment
+    if prefix is None:
+        return
+    word = shlex.quote(str(prefix))
+    by_conda = f"`conda install -p {word} cudnn`" if os.path.lexists(prefix / "conda-meta") else "its own installer"
+    raise InstallerRuleError(
+        f"{toolkit.path} is a part of the environment {prefix}; nothing was changed.",
+        why="Its files belong to packages; a lock, a snapshot and the installer would not know of others.",
+        hint=f"Install cuDNN as a package: `envkit add {word} ...` where envkit made the environment, else {by_conda}.",
+    )
+
+
+def check_none(toolkit: Path, folders: Iterable[Path]) -> None:
+    """Refuse where files of any cuDNN are: commands that overwrite nothing would mix two.
+
+    Raises:
+        ExistsError: there are such files.
+    """
+    patterns = ("cudnn*.h", "libcudnn*", "cudnn*.dll", "cudnn*.lib")
+    found = [path for folder in folders for pattern in patterns for path in folder.glob(pattern)]
+    if found:
+        raise ExistsError(
+            f"There is a cuDNN in {toolkit} already.",
+            why=f"In the way: {_few(sorted(str(path.relative_to(toolkit)) for path in found))}.",
+            hint="Whoever may change the toolkit has to take it out first, the way it came; then run again.",
+        )
 
 
 def check_free(toolkit: Path, wanted: CudnnManifest, old: CudnnManifest | None) -> None:

@@ -21,7 +21,7 @@ from envkit.operations.hooks_diagnosis import of_hooks, of_unmanaged_hooks
 from envkit.operations.hooks_unmanaged import recorded_hooks
 from envkit.operations.host_compiler import of_host_compiler
 from envkit.operations.installer_diagnosis import of_installers, of_unmanaged, of_user_site
-from envkit.operations.toolkit_diagnosis import of_toolkit
+from envkit.operations.toolkit_diagnosis import of_toolkit, of_users_files
 from envkit.operations.torch_build import build_cudas
 from envkit.probes.nvidia_smi import query_gpus
 
@@ -108,7 +108,7 @@ def doctor(env: str | None, progress: Progress) -> DoctorResult:
     if env is None:
         environments = all_environments()
         findings = [finding for item in environments for look in (of_state, of_toolkit) for finding in look(item)]
-        findings += leftovers_of_envkit() + stale_entry(os.environ)
+        findings += of_users_files() + leftovers_of_envkit() + stale_entry(os.environ)
         return _result(None, findings, len(environments))
     try:
         environment = find_environment(env)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.activation.exports import SHELL_NAMES, dotenv, exports
+from envkit.activation.user_shell import user_shell
 from envkit.errors import UsageError
 from envkit.operations.environments import EnvironmentStateError, usable_environment
 from envkit.operations.run import RunError, entering
 from envkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from envkit.model.environment import Environment
     from envkit.model.progress import Progress
 
@@ -61,7 +63,7 @@ def environment_code(env: str, progress: Progress, *, syntax: str | None = None,
         raise UsageError("--shell and --dotenv are two forms of the same.", hint="Choose one.")
     told, unset = changed_variables(usable_environment(env, progress), progress)
     if not as_dotenv:
-        return exports(syntax or _own_shell(), told, unset)
+        return exports(syntax or user_shell(SHELL_NAMES) or "sh", told, unset)
     if unset:
         progress.note(f"A .env file cannot unset what the environment unsets: {', '.join(unset)}.")
     return dotenv(told)
@@ -102,10 +104,3 @@ def _entered(environment: Environment, progress: Progress) -> dict[str, str]:
 def _read(file: Path) -> dict[str, str]:
     pairs = (entry.partition(b"=") for entry in file.read_bytes().split(b"\0") if entry)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
-
-
-def _own_shell() -> str:
-    name = Path(os.environ.get("SHELL", "")).name
-    if name in SHELL_NAMES:
-        return name
-    return "powershell" if os.name == "nt" else "sh"

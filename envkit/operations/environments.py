@@ -17,8 +17,9 @@ from envkit.backends import conda
 from envkit.errors import BusyError, EnvkitError, ExitCode, InvalidFileError, NotFoundError, UsageError
 from envkit.model.environment import PYTHON, RECORD, Environment, parse_record, unreadable
 from envkit.operations import journal
-from envkit.operations.locking import list_lock, prefix_lock
+from envkit.operations.locking import prefix_lock
 from envkit.operations.places import is_elsewhere, place_options
+from envkit.operations.prefix_lists import PrefixList
 from envkit.operations.recovery import describe, gives_back, has_begun, recover
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 
 _PUT_BACK_LOCK_S = 2.0
+_MARKS = (("conda-meta/history", "conda"), ("pyvenv.cfg", "virtual"))
 _NAMED = 12  # that a hint lists
+_ELSEWHERE = PrefixList("prefixes")
 
 
 def all_environments() -> tuple[Environment, ...]:
@@ -129,7 +132,8 @@ def find_environment(env: str) -> Environment:
     if is_path(env):
         found = read_environment(prefix_at(env))
         if found is None:
-            raise NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
+            none = NotFoundError(f"There is no environment at {env}.", hint="`envkit list` shows all there are.")
+            raise _not_ours([prefix_at(env)]) or none
         return found
     found = read_environment(prefix_at(str(paths.envs_dir() / env))) if env and not env.startswith(".") else None
     if found is not None:
@@ -141,7 +145,23 @@ def find_environment(env: str) -> Environment:
         raise NotFoundError(f"{env} is the name of several environments: {places}.", hint="Give the path of one.")
     if named:
         return named[0]
-    raise NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
+    none = NotFoundError(f"There is no environment {env!r}.", hint=nearest(env, (item.name for item in everything)))
+    named_so = [prefix for prefix in conda.registered() if prefix.name == env]
+    with suppress(UsageError):  # the current folder has been removed
+        named_so.append(prefix_from(env))
+    raise _not_ours(named_so) or none
+
+
+def _not_ours(prefixes: Iterable[Path]) -> NotFoundError | None:
+    """What is to be said where one of the prefixes that a user may mean is an environment, but not one of envkit's."""
+    for prefix in prefixes:
+        kind = next((kind for mark, kind in _MARKS if os.path.isfile(os.path.join(prefix, mark))), None)  # noqa: PTH113,PTH118 - no errors
+        if kind is not None:
+            return NotFoundError(
+                f"{prefix} is a {kind} environment that envkit did not make; this command is for envkit's own.",
+                hint="`envkit hooks` lets its activation switch the CUDA toolkit. `envkit list` shows envkit's own.",
+            )
+    return None
 
 
 def usable_environment(env: str, progress: Progress | None = None) -> Environment:
@@ -258,42 +278,18 @@ def write_record(environment: Environment) -> None:
 def registered_prefixes() -> list[Path]:
     """Environments outside envkit's folder, whether or not they still exist; none where the list cannot be read."""
     try:
-        return _read_prefixes()
+        return _ELSEWHERE.read()
     except OSError:
         return []
 
 
-def _read_prefixes() -> list[Path]:
-    try:
-        text = os.fsdecode((paths.data_home() / "prefixes.txt").read_bytes())
-    except FileNotFoundError:
-        return []
-    return [
-        Path(line) for line in dict.fromkeys(text.split("\n")) if line.startswith(os.sep) or (os.name == "nt" and line)
-    ]
-
-
 def register(prefix: Path) -> None:
     """Remember an environment outside envkit's folder."""
-    if prefix.parent == paths.envs_dir():
-        return
-    with list_lock("prefixes"):
-        known = _read_prefixes()  # what cannot be read is not written over
-        if os.path.realpath(prefix) not in map(os.path.realpath, known):
-            _write_prefixes([*known, prefix])
+    if prefix.parent != paths.envs_dir():
+        _ELSEWHERE.add(prefix)
 
 
 def forget(prefix: Path) -> None:
     """Forget an environment outside envkit's folder."""
-    if prefix.parent == paths.envs_dir():
-        return
-    with list_lock("prefixes"):
-        known = _read_prefixes()
-        others = [item for item in known if os.path.realpath(item) != os.path.realpath(prefix)]
-        if others != known:
-            _write_prefixes(others)
-
-
-def _write_prefixes(prefixes: list[Path]) -> None:
-    fs.make_folder(paths.data_home())
-    fs.write_bytes(paths.data_home() / "prefixes.txt", b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes))
+    if prefix.parent != paths.envs_dir():
+        _ELSEWHERE.drop(prefix)

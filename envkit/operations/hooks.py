@@ -64,7 +64,7 @@ def reinstall_hooks(
         raise NotFoundError(
             f"There is no CUDA toolkit that {environment.name} could switch to.",
             why="Its lock names none, or the one it names is not on this machine.",
-            hint="Name one: --toolkit V or --toolkit DIR.",
+            hint="Name one: --toolkit V or --toolkit DIR. `envkit cuda install V` installs one without root.",
         )
     return _rewrite(environment, found, progress, lock_timeout_s)
 
@@ -78,7 +78,9 @@ def uninstall_hooks(env: str, progress: Progress, *, lock_timeout_s: float = LOC
     prefix = unmanaged_prefix(env)
     if prefix is not None:
         return remove_unmanaged(prefix, progress, lock_timeout_s=lock_timeout_s)
-    return _rewrite(usable_environment(env, progress), None, progress, lock_timeout_s)
+    environment = usable_environment(env, progress)
+    had_hooks = bool(_result(environment).hooks)
+    return replace(_rewrite(environment, None, progress, lock_timeout_s), had_hooks=had_hooks)
 
 
 def _repair_guard(environment: Environment, progress: Progress, lock_timeout_s: float) -> bool:

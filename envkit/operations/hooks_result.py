@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from envkit.operations.environments import word_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,12 +26,24 @@ class HooksResult:
         environment: the environment with its toolkit as it is now; None for a prefix that envkit did not make.
         toolkit: what activation switches to, or None.
         hooks: activate.d first; of a virtual environment that envkit did not make its activation scripts too.
+        had_hooks: whether there was something to take out; only ``hooks remove`` says so.
     """
 
     prefix: Path
     environment: Environment | None
     toolkit: Toolkit | None
     hooks: tuple[HookState, ...]
+    had_hooks: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the folder of the toolkit is not there any more."""
+        return self.toolkit is not None and not os.path.isdir(self.toolkit.path)  # noqa: PTH112 - no error in a closed folder
+
+    @property
+    def word(self) -> str:
+        """What is typed to name it in a command."""
+        return shlex.quote(str(self.prefix)) if self.environment is None else word_for(self.environment)
 
     @property
     def name(self) -> str:

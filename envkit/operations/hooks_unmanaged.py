@@ -22,13 +22,15 @@ from envkit.activation import (
 from envkit.activation.cleanup_hooks import CLEANUP_NAME, install_cleanup_hooks
 from envkit.errors import UPDATE, InvalidFileError, NotFoundError, UsageError
 from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_hooks_record
+from envkit.operations.hooked_prefixes import forget_hooked, note_hooked
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.toolkit_versions import ways_to_get
-from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for, toolkit_inside
+from envkit.operations.toolkits import TOOLKIT_DIR, can_switch, toolkit_for, toolkit_inside
 from envkit.operations.torch_build import build_cudas
 from envkit.operations.unmanaged import check_writable, is_conda_itself
+from envkit.probes.toolkits import find_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
 
-_TOUCHED = ("bin/*activate*", "Scripts/*activate*", ".envkit/*", "etc/conda/*activate.d/envkit-*")
+_SCRIPTS = ("bin/*activate*", "Scripts/*activate*")
+"""A virtual environment's own; conda's, which may be links to those of another prefix, stay as they are."""
+_TOUCHED = (".envkit/*", "etc/conda/*activate.d/envkit-*")
 
 
 def recorded_hooks(prefix: Path) -> HooksRecord | None:
@@ -51,6 +55,9 @@ def recorded_hooks(prefix: Path) -> HooksRecord | None:
         text = path.read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        hint = f"Move it away; `envkit hooks install {shlex.quote(str(prefix))}` writes a new one."
+        raise InvalidFileError(str(path), f"the record cannot be read: {error.strerror}.", hint=hint) from error
     return parse_hooks_record(text, str(path))
 
 
@@ -115,6 +122,7 @@ def put_hooks(
             install_hooks(prefix, slot=slot_of(prefix), toolkit=toolkit, host_compiler=host)
             if slot_of(prefix) == "VENV":
                 attach_hooks(prefix)
+        note_hooked(prefix, progress)
     return _result(prefix, toolkit)
 
 
@@ -129,6 +137,7 @@ def remove_unmanaged(prefix: Path, progress: Progress, *, lock_timeout_s: float 
     with prefix_lock(prefix, "hooks", progress, timeout_s=lock_timeout_s):
         record = _record_or_nothing(prefix, progress)
         _check(prefix)
+        had_hooks = record is not None or bool(_result(prefix, None).hooks)
         with _all_or_nothing(prefix):
             detach_hooks(prefix)
             for hook in hook_states(prefix, slot=slot_of(prefix), toolkit=None):
@@ -138,7 +147,8 @@ def remove_unmanaged(prefix: Path, progress: Progress, *, lock_timeout_s: float 
             _remove_empty(prefix, () if record is None else record.folders)
             (prefix / HOOKS_RECORD).unlink(missing_ok=True)
         _remove_empty(prefix, (".envkit",))
-    return _result(prefix, None)
+        forget_hooked(prefix)
+    return replace(_result(prefix, None), had_hooks=had_hooks)
 
 
 def forget_cleanup(prefix: Path) -> bool:
@@ -169,13 +179,24 @@ def _record_or_nothing(prefix: Path, progress: Progress) -> HooksRecord | None:
 
 def _check(prefix: Path) -> None:
     """Whether all that is going to be written may be: no file has been touched yet."""
-    scripts = [path for pattern in _TOUCHED for path in prefix.glob(pattern)]
+    scripts = [path for pattern in _written(prefix) for path in prefix.glob(pattern)]
     check_writable(prefix, (prefix / HOOKS_RECORD, *(prefix / name for name in FOLDERS), *scripts))
 
 
 def _earlier(prefix: Path, progress: Progress) -> Toolkit | None:
     record = _record_or_nothing(prefix, progress)
-    return record.toolkit if record is not None and record.toolkit.path.is_dir() else None
+    if record is None:
+        return None
+    toolkit = record.toolkit
+    if not toolkit.path.is_dir():
+        again = (
+            "" if toolkit.release is None else f"`envkit cuda install {toolkit.release}` installs one without root. "
+        )
+        raise NotFoundError(
+            f"CUDA {toolkit.version or '?'} in {toolkit.path}, which {prefix} switches to, is gone.",
+            hint=f"{again}Or name one that is here: --toolkit V or --toolkit DIR.",
+        )
+    return toolkit
 
 
 def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
@@ -185,7 +206,11 @@ def _of_torch(prefix: Path, progress: Progress) -> Toolkit:
         why = "It has no torch, and none of CUDA's libraries, that would tell."
         if builds:
             why = "Its torch is built without CUDA." if len(builds) == 1 else f"Its files say {' and '.join(builds)}."
-        raise UsageError(f"Which toolkit is {prefix} to switch to?", why=why, hint=way)
+        found = ", ".join(f"{item.version or '?'} in {item.path}" for item in find_toolkits() if can_switch(item))
+        here = (
+            f"Found: {found}." if found else "No toolkit was found; `envkit cuda install V` installs one without root."
+        )
+        raise UsageError(f"Which toolkit is {prefix} to switch to?", why=why, hint=f"{way} {here}")
     toolkit = toolkit_for(builds[0], None)
     if toolkit is None:
         raise NotFoundError(
@@ -230,9 +255,13 @@ def _all_or_nothing(prefix: Path) -> Iterator[None]:
         raise
 
 
+def _written(prefix: Path) -> tuple[str, ...]:
+    return (*_SCRIPTS, *_TOUCHED) if slot_of(prefix) == "VENV" else _TOUCHED
+
+
 def _touched(prefix: Path) -> set[Path]:
     """The real files, behind links, that putting in and taking out may change."""
-    found = (path.resolve() for pattern in _TOUCHED for path in prefix.glob(pattern))
+    found = (path.resolve() for pattern in _written(prefix) for path in prefix.glob(pattern))
     return {path for path in found if path.is_file()}
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from envkit.compat.installers import (
     archive_url,
     base_url,
-    conda_label,
     least_known,
+    newest_conda_package,
     newest_installer,
     source_url,
     windows_components,
@@ -60,9 +60,10 @@ class Wanted:
         return "sbsa" if self.machine == "aarch64" else self.machine
 
 
-def by_envkit(wanted: Wanted) -> list[Route]:
-    """envkit's own way, where it has one."""
-    wheels, packages = newest_wheel_toolkit(wanted.asked), newest_channel_toolkit(wanted.asked)
+def by_envkit(wanted: Wanted, *, is_windows: bool) -> list[Route]:
+    """envkit's own way, where it has one; on Windows it takes nothing from conda channels."""
+    wheels = newest_wheel_toolkit(wanted.asked)
+    packages = newest_channel_toolkit(wanted.asked) if not is_windows else None
     if wheels is None and packages is None:
         return []
     place, known = ("PyPI's wheels", "confirmed") if wheels is not None else ("NVIDIA's conda channel", "single")
@@ -208,15 +209,19 @@ def by_windows_installer(wanted: Wanted) -> Route:
     )
 
 
-def by_conda(version: str) -> list[Route]:
+def by_conda(asked: str) -> list[Route]:
     """By conda, as an environment of its own."""
-    label = conda_label(version)
-    if label is None:
+    found = newest_conda_package(asked)
+    if found is None:
         return []
-    channel, package, known, source = label
-    commands = (f"conda create --yes --name cuda-{version} -c {channel} {package}",)
-    notes = ("The toolkit is the environment's own folder; `envkit cuda list` finds it.",)
-    return [Route("conda", "By conda, in an environment of its own", commands, False, known, source, notes)]
+    channels = " ".join(f"-c {name}" for name in found.channels)
+    options = f"--override-channels --strict-channel-priority {channels}"
+    commands = (f"conda create --yes --name cuda-{found.version} {options} {found.name}",)
+    notes = (
+        "The toolkit is the environment's own folder; `envkit cuda list` finds it.",
+        "No other channel is asked: with others, parts of a newer CUDA come with it.",
+    )
+    return [Route("conda", "By conda, in an environment of its own", commands, False, found.known, found.source, notes)]
 
 
 def as_default(wanted: Wanted) -> Route:

@@ -84,11 +84,26 @@ def choose(what: str, options: InstallOptions, progress: Progress) -> ToolkitRec
     if version is None:
         raise _unknown(what, options.source)
     libraries = _libraries(options.libraries, channel_libraries())
+    _check_relocatable(platform, version)
     there = next((item for item in installed_toolkits() if item.version == version), None)
     if there is not None and there.source == "conda" and set(libraries) <= set(there.libraries):
         return there  # the channels are not asked again
     records = solve_toolkit(version, libraries, platform=platform, offline=options.offline, progress=progress)
     return ToolkitRecord(version, "conda", platform, libraries, records, clock.now(), _CREATED_BY)
+
+
+def _check_relocatable(platform: str, version: str) -> None:
+    """Refuse what was never run: the files of conda packages that name their own folder are made right for Linux alone.
+
+    Raises:
+        UnfitMachineError: this is Windows.
+    """
+    if platform.startswith("win"):
+        raise UnfitMachineError(
+            f"envkit does not install CUDA {version} from conda channels on Windows.",
+            why="Their packages write their own folder into files, and moving these was never tried there.",
+            hint=f"`envkit cuda plan {version}` prints how NVIDIA's installer does it; 13.x comes from PyPI.",
+        )
 
 
 def _version(what: str) -> str:
@@ -110,7 +125,9 @@ def _unknown(what: str, source: str | None) -> NotFoundError:
 
 
 def _libraries(asked: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    names = {name for text in asked for name in text.split(",") if name}
+    names = {name for text in asked for name in text.split(",")}
+    if "" in names:
+        raise UsageError("--with names no library.", hint=f"Known: {', '.join(known)}; {_ALL} means all.")
     for name in sorted(names - {*known, _ALL}):
         raise UsageError(f"--with {name}: no such library.", hint=f"Known: {', '.join(known)}; {_ALL} means all.")
     return known if _ALL in names else tuple(name for name in known if name in names)
@@ -128,6 +145,8 @@ def _from_file(what: str) -> ToolkitRecord:
     record = parse_toolkit_record(text, what)
     if record.platform != current_platform():
         raise UnfitMachineError(f"{what} is for {record.platform}, this machine is {current_platform()}.")
+    if record.source == "conda":
+        _check_relocatable(record.platform, record.version)
     for item in record.packages:
         if isinstance(item, CondaRecord) and _CHANNEL.fullmatch(item.channel) is None:
             raise InvalidFileError(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from envkit.errors import InvalidFileError
 from envkit.model.finding import Finding
 from envkit.model.toolkit import usual_folders
 from envkit.operations.environments import word_for
 from envkit.operations.toolkit_versions import ways_to_get
+from envkit.probes.added_toolkits import read_added
+from envkit.settings import read_settings
 
 if TYPE_CHECKING:
     from envkit.model.environment import Environment
@@ -52,6 +55,20 @@ def of_missing_toolkit(toolkit: Toolkit, name: str, word: str) -> list[Finding]:
             evidence=(str(toolkit.path),),
         )
     ]
+
+
+def of_users_files() -> list[Finding]:
+    """Whether the configuration and the list of toolkits that were added can be read: no search for one works else."""
+    readers = {"config-invalid": read_settings, "toolkits-invalid": read_added}
+    found = []
+    for name, read in readers.items():
+        try:
+            read()
+        except InvalidFileError as error:  # noqa: PERF203 - two rounds
+            fix = error.hint or "Correct the file, or move it away."
+            why = "Whatever looks for a CUDA toolkit ends with this error."
+            found.append(Finding(name, "error", error.message, why=why, fix=(fix,), evidence=(error.path,)))
+    return found
 
 
 def _has_bin(folder: str) -> bool:

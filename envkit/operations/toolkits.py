@@ -180,6 +180,8 @@ def forget_toolkit(folder: Path) -> bool:
         InvalidFileError: the list is damaged.
         BusyError: another envkit is at it.
     """
+    if folder not in read_added():  # no lock, and so no folder to write in, for that
+        return False
     with list_lock("toolkits"):
         known = read_added()
         others = [item for item in known if item != folder]

@@ -10,7 +10,7 @@ from envkit.backends import conda
 from envkit.errors import EnvkitError, InstallerRuleError, InvalidFileError, NotFoundError, StorageError
 from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.refusals import FROZEN
-from envkit.operations.environments import find_environment, is_path, prefix_at, read_environment
+from envkit.operations.environments import find_environment, is_path, nearest, prefix_at, read_environment
 from envkit.operations.places import conda_envs_dirs
 
 if TYPE_CHECKING:
@@ -35,11 +35,40 @@ def unmanaged_prefix(env: str) -> Path | None:
         if len(found) > 1:
             places = " and ".join(map(str, found))
             raise NotFoundError(f"{env} means {places}.", hint="Give the path of one.") from error
-        if not found or not found[0].is_dir() or read_environment(found[0]) is not None:
+        if not found or (found[0].is_dir() and read_environment(found[0]) is not None):
             raise
-        slot_of(found[0])  # says what it lacks
+        if not found[0].is_dir():
+            raise _no_folder(env, found[0]) from error
+        _check_kind(found[0])
         return found[0]
     return None
+
+
+def _no_folder(env: str, prefix: Path) -> NotFoundError:
+    near = _environments_in(prefix.parent)
+    message = f"There is no folder {env}{'' if is_path(env) else ' here'}."
+    return NotFoundError(message, hint=nearest(prefix.name, near) if near else None)
+
+
+def _check_kind(prefix: Path) -> None:
+    """Whether it is an environment; where it is a project's folder, the environments in it are named.
+
+    Raises:
+        NotFoundError: it is none; says what it lacks.
+    """
+    try:
+        slot_of(prefix)
+    except NotFoundError as error:
+        if inside := _environments_in(prefix):
+            error.hint = f"In it there {'is' if len(inside) == 1 else 'are'} {', '.join(inside)}: name that folder."
+        raise
+
+
+def _environments_in(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if _is_environment(entry))
+    except OSError:
+        return []
 
 
 def _named(name: str) -> list[Path]:

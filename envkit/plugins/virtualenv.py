@@ -75,7 +75,7 @@ def _work(asked: Toolkit | str | None, prefix: Path) -> Callable[[Path], None] |
     if isinstance(asked, str):
         return _take_out if has_hooks else None
     if asked is not None:
-        return partial(_put_in, asked)
+        return partial(_put_in_and_say, asked)
     toolkit = _recorded(prefix) if has_hooks else _configured()
     return None if toolkit is None else partial(_put_in_if_possible, toolkit)
 
@@ -89,6 +89,15 @@ def _put_in(toolkit: Toolkit, prefix: Path) -> None:
         put_hooks(prefix, toolkit, NotesOnStderr())
     except (EnvkitError, OSError) as error:
         raise RuntimeError(f"The activation of {prefix} switches no CUDA toolkit. {_told(error)}") from error
+
+
+def _put_in_and_say(toolkit: Toolkit, prefix: Path) -> None:
+    """As virtualenv tells what it has made: on stdout, and not with ``--quiet``."""
+    import logging
+
+    _put_in(toolkit, prefix)
+    text = "%s switches to CUDA %s in %s when it is activated (envkit hooks remove takes that out)"
+    logging.getLogger(__name__).warning(text, prefix, toolkit.version or "?", toolkit.path)
 
 
 def _put_in_if_possible(toolkit: Toolkit, prefix: Path) -> None:
@@ -160,7 +169,10 @@ def _toolkit(text: str) -> Toolkit | str:
     try:
         return toolkit_for(None, text, folder="its folder: --cuda DIR") or NONE
     except EnvkitError as error:
-        raise ArgumentTypeError(_told(error)) from error
+        told = _told(error)
+        if not text[:1].isdigit() and os.sep not in text:  # what was meant for the new folder, most likely
+            told = f"{told} --cuda wants a value before the folder: virtualenv --cuda 13.2 {text}"
+        raise ArgumentTypeError(told) from error
 
 
 def _is_managed(prefix: Path | str) -> bool:

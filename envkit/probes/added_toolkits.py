@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from envkit.errors import InvalidFileError
+from envkit.errors import InvalidFileError, StorageError
 from envkit.model.fields import Fields
 from envkit.model.yamltext import parse_yaml
 from envkit.paths import toolkits_dir
@@ -23,7 +23,8 @@ def read_added() -> tuple[Path, ...]:
     """The folders in the list, whether or not they are there; no file is an empty list.
 
     Raises:
-        InvalidFileError: it is damaged or cannot be read; says what to do.
+        InvalidFileError: it is damaged; says what to do.
+        StorageError: it must not be read.
     """
     file = added_file()
     try:
@@ -31,7 +32,9 @@ def read_added() -> tuple[Path, ...]:
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFileError(str(file), f"the list of toolkits cannot be read: {error}.", hint=_MEND) from error
+        damaged = InvalidFileError(str(file), f"the list of toolkits cannot be read: {error}.", hint=_MEND)
+        storage = StorageError.from_os_error(error) if isinstance(error, OSError) else None
+        raise storage or damaged from error
     try:
         return _parsed(text, str(file))
     except InvalidFileError as error:

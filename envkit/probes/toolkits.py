@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from envkit.model.toolkit import Toolkit
+from envkit.model.toolkit import Toolkit, means
 from envkit.probes.cudnn import find_cudnn
 from envkit.probes.toolkit_files import environment_of, has_headers, has_nvcc, has_runtime, is_system
 from envkit.probes.toolkit_places import USUAL_ROOTS, Search, places
@@ -157,10 +157,9 @@ def choose_toolkit(wanted: str, toolkits: Sequence[Toolkit]) -> Toolkit | None:
 
 
 def _matches(version: str | None, wanted: str) -> bool:
-    if version is None:
+    if version is None or "." not in wanted:
         return False
-    known, asked = version.split("."), wanted.split(".")
-    return len(asked) > 1 and all(ours == theirs for ours, theirs in zip(known, asked, strict=False))
+    return means(wanted, version) or means(version, wanted)
 
 
 def _unreachable(folder: Path, error: OSError) -> Looked:

@@ -21,6 +21,7 @@ def quiet(conda):
 
 @in_shells
 def test_c01_reactivating_does_not_grow_path(name, start_conda, make_prefix, make_toolkit):
+    """EK-C01, with conda itself."""
     toolkit = make_toolkit("11.3")
     prefix = make_prefix("A", toolkit)
     conda = start_conda(name)
@@ -37,6 +38,7 @@ def test_c01_reactivating_does_not_grow_path(name, start_conda, make_prefix, mak
 
 @in_shells
 def test_c02_switching_leaves_one_toolkit_only(name, start_conda, make_prefix, make_toolkit):
+    """EK-C02, with conda itself."""
     old, new = make_toolkit("11.3"), make_toolkit("11.8")
     a, b = make_prefix("A", old), make_prefix("B", new)
     conda = start_conda(name)

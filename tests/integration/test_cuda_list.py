@@ -105,8 +105,9 @@ def test_nothing_found_is_no_error(envkit):
 
 
 @pytest.mark.skipif(REAL is None, reason="no real CUDA toolkit under /usr/local")
-def test_the_real_toolkit(envkit):
-    done = envkit("cuda", "list", "--json", env={"PATH": f"{REAL}/bin:{NO_PATH['PATH']}"})
+def test_the_real_toolkit(envkit, tmp_path):
+    path = f"{REAL}/bin:{NO_PATH['PATH']}"
+    done = envkit("cuda", "list", "--json", env={"PATH": path})
     item = by_path(done)[str(REAL)]
     asked = subprocess.run([REAL / "bin" / "nvcc", "--version"], capture_output=True, text=True, check=True).stdout
     assert f"release {item['release']}," in asked
@@ -114,7 +115,9 @@ def test_the_real_toolkit(envkit):
     assert (item["found_via"], item["has_nvcc"], item["has_headers"]) == ("/usr/local", True, True)
     assert item["is_active"]
     assert item["is_default"] is (os.path.realpath("/usr/local/cuda") == os.path.realpath(REAL))
-    assert not done.json["notes"] or REAL.name not in str(done.json["notes"])
+    gone = str(tmp_path / "gone")
+    noted = envkit("cuda", "list", "--json", env={"PATH": path, "CUDA_PATH": gone}).json["notes"]
+    assert {note["path"] for note in noted} & {gone, str(REAL)} == {gone}
 
 
 @pytest.mark.skipif(REAL is None, reason="no real CUDA toolkit under /usr/local")

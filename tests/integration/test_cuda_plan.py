@@ -11,9 +11,11 @@ def test_plan_for_this_system(envkit):
     assert done.json["command"] == "cuda plan"
     assert done.json["release"] == "11.3"
     assert done.json["version"] == "11.3.1"
-    for route in done.json["routes"]:
-        assert route["known"]
-        assert isinstance(route["needs_root"], bool)
+    needs_root = {route["kind"]: route["needs_root"] for route in done.json["routes"]}
+    assert needs_root["envkit"] is needs_root["runfile-user"] is False
+    assert needs_root["runfile"] is True
+    known = {route["kind"]: route["known"] for route in done.json["routes"]}
+    assert (known["envkit"], known["runfile"]) == ("single", "confirmed")
 
 
 def test_the_text_can_be_saved_and_run_by_sh(envkit, tmp_path):

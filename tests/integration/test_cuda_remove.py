@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -53,6 +54,74 @@ def test_an_environment_that_uses_it_is_named_and_it_wants_yes(envkit, installed
     assert installed.is_dir()
     assert envkit("cuda", "remove", "13.2.2", "--yes").code == 0
     assert not installed.exists()
+
+
+def test_files_of_the_users_own_are_named_and_want_yes(envkit, installed):
+    """A link to a folder and an odd name among them; Python's own caches do not count."""
+    (installed / "samples" / "a b").mkdir(parents=True)
+    (installed / "samples" / "a b" / "mine.cu").write_text("")
+    (installed / "samples" / "link").symlink_to("a b")
+    (installed / "lib" / "libcudnn.so.8").write_text("")
+    (installed / "no\nname").write_text("")
+    (installed / "bin" / "__pycache__").mkdir()
+    (installed / "bin" / "__pycache__" / "x.pyc").write_text("")
+    refused = envkit("cuda", "remove", "13.2", "--json")
+    assert (refused.code, refused.json["error"]["type"]) == (2, "Usage")
+    own = "lib/libcudnn.so.8, no\\nname, samples/a b/mine.cu, samples/link"
+    assert f"4 files in it that `envkit cuda install` did not put there: {own}" in refused.err
+    assert installed.is_dir()
+    assert envkit("cuda", "remove", "13.2", "--yes").code == 0
+    assert not installed.exists()
+
+
+@pytest.mark.parametrize("text", [None, "{", "7"])
+def test_without_the_list_of_its_files_it_wants_yes(envkit, installed, text):
+    file = installed / ".envkit" / "files.json"
+    file.unlink() if text is None else file.write_text(text)
+    refused = envkit("cuda", "remove", "13.2")
+    assert refused.code == 2
+    assert "cannot be told" in refused.err
+    assert envkit("cuda", "remove", "13.2", "--yes").code == 0
+
+
+def test_nothing_is_locked_where_nothing_is_listed(envkit, tmp_path):
+    folder = foreign_toolkit(tmp_path / "cuda-11.3")
+    (envkit.home / "locks").write_text("a file is in the way of the locks")
+    done = envkit("cuda", "remove", folder)
+    assert done.code == 2
+    assert "was not installed by envkit" in done.err
+
+
+def test_a_prefix_with_hooks_is_named_and_it_wants_yes(envkit, installed, tmp_path):
+    """An environment that envkit did not make, by the list of such; an entry that is gone does not count."""
+    prefix = tmp_path / "a prefix"
+    (prefix / "conda-meta").mkdir(parents=True)
+    (prefix / "conda-meta" / "history").touch()
+    assert envkit("hooks", "install", prefix, "--toolkit", installed).code == 0
+    assert (envkit.home / "hooked.txt").read_text() == f"{prefix}\n"
+    refused = envkit("cuda", "remove", "13.2.2")
+    assert refused.code == 2
+    assert str(prefix) in refused.err
+    assert installed.is_dir()
+    shutil.rmtree(prefix)
+    assert envkit("cuda", "remove", "13.2.2").code == 0
+
+
+def test_the_caller_s_own_window_is_a_user_too(envkit, installed, tmp_path):
+    venv = tmp_path / "venv"
+    (venv / ".envkit").mkdir(parents=True)
+    toolkit = {"version": "13.2.2", "release": "13.2", "path": str(installed), "has_nvcc": True}
+    (venv / ".envkit" / "hooks.json").write_text(json.dumps({"schema": 1, "toolkit": toolkit, "folders": []}))
+    for name, value in {
+        "CUDA_PATH": f"{installed}/",
+        "_ENVKIT_WINDOW_TOOLKIT": installed,
+        "VIRTUAL_ENV": venv,
+    }.items():
+        refused = envkit("cuda", "remove", "13.2.2", env={name: str(value)})
+        assert refused.code == 2, name
+        assert (name in refused.err) != (str(venv) in refused.err)
+    assert installed.is_dir()
+    assert envkit("cuda", "remove", "13.2.2", env={"CUDA_HOME": "/usr/elsewhere", "VIRTUAL_ENV": "/gone"}).code == 0
 
 
 def test_a_folder_that_was_added_is_only_forgotten(envkit, tmp_path):

@@ -284,13 +284,31 @@ def test_a_prefix_that_is_a_file_is_no_environment(envkit, prefix):
     assert found(envkit("doctor", "--json")) == {}
 
 
+def test_the_users_own_files_that_cannot_be_read(envkit, tmp_path):
+    (tmp_path / "config.yaml").write_text("toolkits: [")
+    (home() / "toolkits").mkdir(parents=True)
+    (home() / "toolkits" / "added.yaml").write_text("schema: 1\ntoolkits: [relative]\n")
+    findings = found(envkit("doctor", "--json", env={"ENVKIT_CONFIG": str(tmp_path / "config.yaml")}))
+    assert {name: item["severity"] for name, item in findings.items()} == {
+        "config-invalid": "error",
+        "toolkits-invalid": "error",
+    }
+    assert findings["config-invalid"]["evidence"] == [str(tmp_path / "config.yaml")]
+    assert findings["toolkits-invalid"]["fix"] == [
+        "Delete the file, and add your toolkits again: `envkit cuda add DIR`."
+    ]
+
+
 def test_the_page_lists_every_finding():
     root = Path(__file__).parents[2]
     code = "".join(path.read_text() for path in (root / "envkit" / "operations").glob("d*.py"))
-    code += (root / "envkit" / "operations" / "hooks_diagnosis.py").read_text()
+    for name in ("hooks_diagnosis.py", "toolkit_diagnosis.py"):
+        code += (root / "envkit" / "operations" / name).read_text()
     page = (root / "docs" / "doctor.md").read_text()
     ids = set(
-        re.findall(r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkit|guard|old)-[a-z-]+)"', code)
+        re.findall(
+            r'"((?:environment|interpreter|packages?|files|lock|pip|hooks|toolkits?|config|guard|old)-[a-z-]+)"', code
+        )
     )
     assert len(ids) >= 12
     for name in ids | {"hooks-stale", "hooks-missing"}:

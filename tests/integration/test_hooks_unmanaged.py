@@ -9,22 +9,25 @@ import signal
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from envkit.errors import EnvkitError, StorageError
+from envkit.errors import EnvkitError, NotFoundError, StorageError
 from envkit.model.progress import Silent
 from envkit.operations.cleanup import add_cleanup, remove_cleanup
+from envkit.operations.env_variables import environment_code
 from envkit.operations.environments import all_environments
+from envkit.operations.hooked_prefixes import hooked_prefixes
 from envkit.operations.hooks import reinstall_hooks, show_hooks, uninstall_hooks
+from envkit.operations.inspect import info
+from envkit.operations.kernel import make_kernel
+from envkit.operations.verify import verify
 from tests.integration.conftest import start
 from tests.support.kills import DIE_AT
 from tests.support.mounts import small_disk
 from tests.support.toolkits import stub_toolkit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KINDS = {
     "venv": ("-m", "venv", "--without-pip"),
@@ -158,7 +161,8 @@ def test_a_virtual_environment_there_and_back(envkit, tmp_path, kind):
         assert cuda_home(prefix, shell) == str(toolkit), shell
     assert f"CUDA 11.3 in {toolkit}" in envkit("hooks", "show", prefix).out
     gone = envkit("hooks", "remove", prefix)
-    assert (gone.code, gone.out) == (0, f"{prefix} switches no toolkit.\n")
+    assert (gone.code, gone.out) == (0, f"The hooks are removed: {prefix} switches no toolkit any more.\n")
+    assert "nothing was changed" in envkit("hooks", "remove", prefix).out
     assert everything(prefix) == before
 
 
@@ -269,6 +273,77 @@ def test_what_is_no_environment(hooks, conda_home, tmp_path, word, monkeypatch):
     assert everything(tmp_path / "cwd") == before
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda word: environment_code(word, Silent()),
+        lambda word: make_kernel(word, None, None, Silent()),
+        lambda word: verify(word, level="import", progress=Silent()),
+        info,
+    ],
+    ids=["env", "kernel", "verify", "info"],
+)
+def test_commands_for_envkit_s_own_say_so(venv, conda_env, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    prefix, conda = venv(), conda_env("work")
+    for word, told in ((".venv", prefix), ("./.venv", prefix), (conda, conda)):
+        with pytest.raises(NotFoundError, match="did not make; this command is for envkit's own") as caught:
+            call(str(word))
+        assert str(caught.value).startswith(f"{told} is a ")
+
+
+def test_near_names_and_environments_inside(hooks, venv, tmp_path, monkeypatch):
+    venv()
+    monkeypatch.chdir(tmp_path)
+    for word, message in ((".vnv", "There is no folder .vnv here."), ("./.vnv", "There is no folder ./.vnv.")):
+        error = hooks("install", word).json["error"]
+        assert (error["message"], error["hint"]) == (message, "Did you mean .venv?")
+    for word in (".", "./", str(tmp_path)):
+        assert "In it there is .venv" in hooks("install", word).json["error"]["hint"]
+
+
+def test_a_recorded_toolkit_that_is_gone(envkit, hooks, venv, tmp_path):
+    toolkit, prefix = stub_toolkit(tmp_path / "cuda-11.3", "11.3"), venv()
+    hooks("install", prefix, toolkit)
+    shutil.rmtree(toolkit)
+    done = hooks("install", prefix)
+    assert done.code == 9
+    assert done.json["error"]["message"] == f"CUDA 11.3 in {toolkit}, which {prefix} switches to, is gone."
+    assert "envkit cuda install 11.3" in done.json["error"]["hint"]
+    assert "--toolkit" in done.json["error"]["hint"]
+    assert f"{toolkit}, which is gone" in envkit("hooks", "show", prefix).out
+    assert hooks("install", prefix, stub_toolkit(tmp_path / "other", "11.3")).code == 0
+
+
+def test_what_install_says(envkit, venv, tmp_path):
+    toolkit, prefix = stub_toolkit(tmp_path / "cuda-11.3", "11.3"), venv(name="a venv")
+    lines = envkit("hooks", "install", prefix, "--toolkit", toolkit).out.splitlines()
+    assert lines[0] == f"{prefix} switches to CUDA 11.3 in {toolkit} when it is activated."
+    assert lines[-1] == f"Undo: envkit hooks remove '{prefix}'"
+    assert len(lines) == 3
+
+
+def test_a_list_that_cannot_be_written_stops_nothing(hooks, venv, tmp_path):
+    file = Path(os.environ["ENVKIT_HOME"]) / "hooked.txt"
+    file.mkdir(parents=True)
+    prefix = venv()
+    done = hooks("install", prefix, stub_toolkit(tmp_path / "cuda-11.3", "11.3"))
+    assert done.code == 0
+    assert str(file) in done.notes
+    assert hooks("remove", prefix).code == 0
+
+
+def test_the_list_of_prefixes_with_hooks(hooks, venv, tmp_path):
+    toolkit, one, two = stub_toolkit(tmp_path / "cuda-11.3", "11.3"), venv(name="one"), venv(name="two")
+    hooks("install", one, toolkit)
+    hooks("install", two, toolkit)
+    assert hooked_prefixes() == [one, two]
+    hooks("remove", one)
+    assert hooked_prefixes() == [two]
+    shutil.rmtree(two)
+    assert hooked_prefixes() == []
+
+
 def test_another_toolkit_and_none(hooks, venv, tmp_path):
     one, two = (stub_toolkit(tmp_path / f"cuda-{v}", v) for v in ("11.3", "11.8"))
     prefix = venv()
@@ -351,6 +426,7 @@ def test_where_no_build_tells(hooks, venv, dist_infos, cuda, why):
     assert done.code == 2
     assert why in done.json["error"]["why"]
     assert "--toolkit" in done.json["error"]["hint"]
+    assert "found" in done.json["error"]["hint"].lower()
     assert everything(prefix) == before
 
 
@@ -401,6 +477,28 @@ def test_a_damaged_record(hooks, venv, tmp_path, text):
     assert {name for name in after.keys() - before.keys() if not name.startswith("etc")} == set()
     assert [name for name in before if name != "." and after[name] != before[name]] == []
     assert list(prefix.rglob("*envkit*")) == []
+
+
+def test_a_folder_in_place_of_the_record(hooks, venv):
+    prefix = venv()
+    (prefix / ".envkit" / "hooks.json").mkdir(parents=True)
+    shown = hooks("show", prefix)
+    assert shown.code == 4
+    assert "cannot be read" in shown.json["error"]["message"]
+
+
+def test_the_scripts_of_conda_itself_stay_as_they_are(hooks, conda_env, tmp_path):
+    """conda links `activate` of its other environments to that of its own."""
+    toolkit = stub_toolkit(tmp_path / "cuda-11.3", "11.3")
+    prefix, root = conda_env("work"), tmp_path / "root-activate"
+    root.write_text("conda's\n")
+    (prefix / "bin").mkdir(exist_ok=True)
+    (prefix / "bin" / "activate").symlink_to(root)
+    before = everything(prefix)
+    assert hooks("install", prefix, toolkit).code == 0
+    assert root.read_text() == "conda's\n"
+    assert hooks("remove", prefix).code == 0
+    assert everything(prefix) == before
 
 
 def test_a_record_of_a_newer_envkit(hooks, venv, tmp_path):

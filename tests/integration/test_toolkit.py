@@ -193,9 +193,13 @@ def test_a_toolkit_with_an_odd_name(envkit, project, tmp_path, name):
     assert list(tmp_path.rglob("pwned")) == []
 
 
-def test_a_toolkit_whose_name_cannot_stand_in_path_is_refused(envkit, project, tmp_path):
-    toolkit = _toolkit(tmp_path / "a:b", "11.3.1")
-    done = envkit("create", project.spec, "--toolkit", toolkit, "--json")
-    assert done.code == 2
-    assert "PATH" in done.json["error"]["why"]
+@pytest.mark.parametrize(("name", "word"), [("a:b", "PATH separator"), ("a\nb", "line break")])
+def test_a_name_that_cannot_stand_in_path_is_refused(envkit, project, tmp_path, name, word):
+    """EK-C08: the toolkit's, and the environment's."""
+    toolkit = _toolkit(tmp_path / name, "11.3.1")
+    for words in (("--toolkit", toolkit), ("--prefix", tmp_path / name / "env")):
+        done = envkit("create", project.spec, *words, "--json")
+        assert done.code == 2
+        assert word in done.json["error"]["message"]
+        assert "Traceback" not in done.err
     assert envkit("list", "--json").json["environments"] == []

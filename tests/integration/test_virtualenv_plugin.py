@@ -138,6 +138,18 @@ def test_a_toolkit_that_is_not_here_stops_it_before_anything_is_made(tmp_path):
         assert not (tmp_path / "venv").exists()
 
 
+def test_a_forgotten_value_is_told(tmp_path):
+    done = run("--cuda", "v3", tmp_path / "venv")
+    assert done.returncode == 2
+    assert "--cuda wants a value before the folder: virtualenv --cuda 13.2 v3" in done.stderr
+
+
+def test_what_is_switched_to_is_told(toolkit, tmp_path):
+    done = run(tmp_path / "venv", "--cuda", "98.7")
+    assert f"switches to CUDA 98.7 in {toolkit}" in done.stdout
+    assert run(tmp_path / "quiet", "--quiet", "--cuda", "98.7").stdout == ""
+
+
 def test_the_configuration(toolkit, configure, tmp_path, capfd):
     configure("schema: 1\nvirtualenv_cuda: '98.7'\n")
     make(tmp_path / "set")

@@ -62,6 +62,7 @@ def run(window, prefix, way, name="envkit-cuda"):
 
 @pytest.mark.parametrize("file", BATCH, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_the_text_of_batch_files(file):
+    """EK-C26 and, for the status at the end, EK-C09."""
     text = file.read_bytes()
     assert text.isascii()
     lines = text.decode().replace("\r\n", "\n").splitlines()
@@ -107,7 +108,7 @@ def test_batch_text_has_a_bar_for_a_double_quote():
 
 
 def test_a_difficult_path():
-    """Case c26."""
+    """EK-C26."""
     own = [r"C:\env", r"C:\env\Library\bin", r"C:\env\Scripts"]
     path = ";".join([*own, *ODD, *(rf"C:\filler\{number:03}" for number in range(485))])
     assert 6900 < len(path) < 7100
@@ -485,7 +486,10 @@ def scripts(request, tmp_path):
         texts = request.getfixturevalue("of_uv")
     elif kind == "virtualenv":
         folder = package_files("virtualenv") / "activation" / "batch"
-        words = {"__VIRTUAL_ENV__": r"C:\venvs\a", "__BIN_NAME__": "Scripts"}
+        words = dict.fromkeys(("__VIRTUAL_ENV__", "__VIRTUAL_ENV_CALL__"), r"C:\venvs\a")
+        words["__BIN_NAME__"] = "Scripts"
+        if (folder / "_assign.bat").is_file():  # since 21.15
+            words["__BATCH_ASSIGN__"] = (folder / "_assign.bat").read_text(encoding="utf-8")
         texts = [(folder / f"{way}.bat").read_text(encoding="utf-8") for way in WAYS]
         for word, value in words.items():
             texts = [text.replace(word, value) for text in texts]

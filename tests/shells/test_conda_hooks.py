@@ -40,7 +40,13 @@ def in_force(environment, toolkit, *, own=0, first=0):
     assert path.count(entry) == own + 1
 
 
+def without_conda(environment):
+    """All variables but conda's own."""
+    return {name: value for name, value in environment.items() if not name.startswith("CONDA_")}
+
+
 def test_reactivating_does_not_grow_path(shell, start_conda, make_prefix, make_toolkit):
+    """EK-C01."""
     toolkit = make_toolkit("11.3")
     prefix = make_prefix("A", toolkit)
     conda = start_conda(shell)
@@ -52,17 +58,19 @@ def test_reactivating_does_not_grow_path(shell, start_conda, make_prefix, make_t
         conda.edit("nvcc > nvcc.out\n")
         assert "release 11.3" in (conda.session.folder / "nvcc.out").read_text(encoding="utf-8")
     after = conda.deactivate()
-    assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(after) == before
     assert conda.session.stdout == ""
     assert conda.session.stderr() == ""
 
 
 def test_switching_leaves_one_toolkit_only(shell, start_conda, make_prefix, make_toolkit):
+    """EK-C02."""
     old, new = make_toolkit("11.3"), make_toolkit("11.8")
     a, b = make_prefix("A", old), make_prefix("B", new)
     conda = start_conda(shell)
     before = conda.environment
-    in_force(conda.activate(a), old)
+    fresh = conda.activate(a)
+    in_force(fresh, old)
     for prefix, toolkit, other in ((b, new, old), (a, old, new), (b, new, old)):
         environment = conda.activate(prefix)
         in_force(environment, toolkit)
@@ -70,8 +78,8 @@ def test_switching_leaves_one_toolkit_only(shell, start_conda, make_prefix, make
     while conda.history:
         environment = conda.deactivate()
         if conda.active == a:
-            in_force(environment, old)
-    assert {k: v for k, v in environment.items() if not k.startswith("CONDA_")} == before
+            assert without_conda(environment) == without_conda(fresh)
+    assert without_conda(environment) == before
 
 
 def test_switch_to_an_unmanaged_environment_heals_on_the_way_down(shell, start_conda, make_prefix, make_toolkit):
@@ -85,7 +93,7 @@ def test_switch_to_an_unmanaged_environment_heals_on_the_way_down(shell, start_c
     assert "CUDA_PATH" not in environment
     conda.deactivate()
     environment = conda.deactivate()
-    assert {k: v for k, v in environment.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(environment) == before
 
 
 def test_stacked_environments(shell, start_conda, make_prefix, make_toolkit):
@@ -97,12 +105,13 @@ def test_stacked_environments(shell, start_conda, make_prefix, make_toolkit):
     in_force(conda.activate(b, stack=True), new)
     in_force(conda.deactivate(), old)
     after = conda.deactivate()
-    assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(after) == before
 
 
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
 @pytest.mark.parametrize("state", STATES)
 def test_a_prior_variable_comes_back(shell, variable, state, start_conda, make_prefix, make_toolkit, base_env):
+    """EK-C03."""
     toolkit = make_toolkit("11.3")
     value = str(toolkit.path) if state == "same" else STATES[state]
     conda = start_conda(shell, base_env if value is None else {**base_env, variable: value})
@@ -111,7 +120,7 @@ def test_a_prior_variable_comes_back(shell, variable, state, start_conda, make_p
     in_force(conda.activate(make_prefix("A", toolkit)), toolkit)
     in_force(conda.reactivate(), toolkit)
     after = conda.deactivate()
-    assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(after) == before
 
 
 def test_a_value_set_while_active_stays(shell, start_conda, make_prefix, make_toolkit):
@@ -142,6 +151,7 @@ LIBRARY_PATHS = {"unset": None, "empty": "", "value": "/opt/x/lib", "trailing": 
 @pytest.mark.parametrize("option", [True, False], ids=["on", "off"])
 @pytest.mark.parametrize("state", LIBRARY_PATHS)
 def test_library_path(shell, state, option, start_conda, make_prefix, make_toolkit, base_env):
+    """EK-C06."""
     toolkit = make_toolkit("11.3")
     value = LIBRARY_PATHS[state]
     conda = start_conda(shell, base_env if value is None else {**base_env, "LD_LIBRARY_PATH": value})
@@ -166,6 +176,7 @@ def test_library_path_keeps_an_equal_entry_of_the_user(shell, start_conda, make_
 
 
 def test_vanished_toolkit_is_told_once_and_changes_nothing(shell, start_conda, make_prefix, make_toolkit, base_env):
+    """EK-C07; in a script: test_strict_shells.py, what doctor says: integration/test_doctor.py."""
     toolkit = make_toolkit("11.3")
     prefix = make_prefix("A", toolkit)
     toolkit.path.rename(toolkit.path.with_name("elsewhere"))
@@ -179,7 +190,7 @@ def test_vanished_toolkit_is_told_once_and_changes_nothing(shell, start_conda, m
     assert str(toolkit.path) in line
     assert 'envkit hooks install "$CONDA_PREFIX" --toolkit' in line
     after = conda.deactivate()
-    assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(after) == before
     assert conda.session.stdout == ""
 
 
@@ -210,6 +221,7 @@ def test_stacking_an_environment_without_its_toolkit_undoes_the_lower_one(
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_are_taken_letter_by_letter(shell, name, tmp_path, start_conda, make_prefix, make_toolkit):
+    """EK-C08; the names in a whole ``create``: integration/test_toolkit.py and test_main_job.py."""
     toolkit = make_toolkit("11.3", parent=tmp_path / "tk" / name)
     prefix = make_prefix(name, toolkit, parent=tmp_path / "envs" / name)
     conda = start_conda(shell)
@@ -217,7 +229,7 @@ def test_odd_names_are_taken_letter_by_letter(shell, name, tmp_path, start_conda
     in_force(conda.activate(prefix), toolkit)
     in_force(conda.reactivate(), toolkit)
     after = conda.deactivate()
-    assert {k: v for k, v in after.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(after) == before
     toolkit.path.rename(toolkit.path.with_name("elsewhere"))
     conda.activate(prefix)
     assert str(toolkit.path) in conda.session.stderr()
@@ -247,7 +259,7 @@ def test_a_prefix_that_is_its_own_toolkit(shell, start_conda, make_prefix, make_
     in_force(conda.activate(b, stack=True), other)
     while conda.history:
         environment = conda.deactivate()
-    assert {k: v for k, v in environment.items() if not k.startswith("CONDA_")} == before
+    assert without_conda(environment) == before
     assert (conda.session.stdout, conda.session.stderr()) == ("", "")
 
     moved = a.rename(tmp_path / "moved")  # packed and unpacked elsewhere

@@ -25,6 +25,7 @@ def states(done, folder, names):
 def test_only_the_contracts_variables_differ(
     name, case, shell_named, make_prefix, make_toolkit, make_host_compiler, base_env, tmp_path
 ):
+    """EK-C04: the options of the shell, and all else, are the same before and after."""
     shell, folder = shell_named(name), tmp_path / "run"
     prefix = make_prefix("A", make_toolkit("11.3"), library_path=True, host_compiler=make_host_compiler(10))
     on, off = (

@@ -73,7 +73,7 @@ def test_undo_is_the_same_in_both_directions(concern):
 
 @pytest.mark.parametrize("concern", ["cuda", "guard"])
 def test_every_shell_keeps_its_state_in_the_same_variables(concern):
-    """Case c09; cmd needs no mark of a switch and has no library path, and neither it nor Windows a host compiler."""
+    """EK-C09; cmd needs no mark of a switch and has no library path, and neither it nor Windows a host compiler."""
     names = {}
     for extension in ("sh", "fish", "csh", "ps1", "bat"):
         text = b"".join((hooks_dir(concern) / f"{way}.{extension}").read_bytes() for way in ("activate", "deactivate"))

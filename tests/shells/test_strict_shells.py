@@ -52,6 +52,7 @@ def start(shell, options):
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
 def test_activate_and_deactivate_under_options(name, options, shell_named, hooks, base_env, tmp_path):
+    """EK-C04 and, in dash, EK-C05; the options before and after: test_full_state.py."""
     shell, options = start(shell_named(name), options)
     on, off = hook(hooks, "activate", shell), hook(hooks, "deactivate", shell)
     done = shell.run(f"DUMP\n{on}DUMP\n{on}DUMP\n{off}DUMP\n", base_env, tmp_path / "run", options)
@@ -65,12 +66,22 @@ def test_activate_and_deactivate_under_options(name, options, shell_named, hooks
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
 def test_deactivate_alone_changes_nothing(name, options, shell_named, hooks, base_env, tmp_path):
+    """EK-C04 and C05: deactivate alone, twice, and then a pair."""
     shell, options = start(shell_named(name), options)
     on, off = hook(hooks, "activate", shell), hook(hooks, "deactivate", shell)
     env = {**base_env, "CUDA_HOME": "/opt/mine", "PATH": f"{hooks[0].path}/bin:/usr/bin:/bin"}
     done = shell.run(f"DUMP\n{off}DUMP\n{off}DUMP\n{on}{off}DUMP\n", env, tmp_path / "run", options)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert done.dumps[0] == done.dumps[1] == done.dumps[2] == done.dumps[3]
+
+
+def test_the_status_of_each_sourced_file_is_0(shell, hooks, base_env, tmp_path):
+    """EK-C04 and C09: also where what is to be undone does not exist."""
+    on, off = hook(hooks, "activate", shell), hook(hooks, "deactivate", shell)
+    status = "echo $status\n" if shell.extension in {"fish", "csh"} else "echo $?\n"
+    text = "".join(f"{step}{status}" for step in (off, off, on, on, off, off))
+    done = shell.run(text, base_env, tmp_path / "run")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n" * 6, "")
 
 
 @pytest.mark.parametrize("ifs", [",", ":/", "x", "", None], ids=["comma", "slash", "x", "empty", "unset"])
@@ -84,6 +95,7 @@ def test_any_ifs(posix_shell, ifs, hooks, base_env, tmp_path):
 
 
 def test_vanished_toolkit_does_not_end_a_strict_shell(posix_shell, hooks, base_env, tmp_path):
+    """EK-C07."""
     hooks[0].path.rename(tmp_path / "gone")
     on, off = hook(hooks, "activate", posix_shell), hook(hooks, "deactivate", posix_shell)
     # zsh ends any script whose printf cannot write, so only the others are tried with a stderr that fails

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from envkit.model.locked import LockedPackage
 from envkit.model.toolkit_record import RECORD, ToolkitRecord
+from envkit.operations.installed_toolkits import list_files
 from tests.support.channel import Channel
 from tests.support.conda_archive import PLACEHOLDER
 from tests.support.wheels import file_hash, make_wheel
@@ -140,6 +141,7 @@ def put_installed(home: Path, version: str = "13.2.2") -> Path:
     wheel = LockedPackage("nvidia-cuda-nvcc", version, f"nvidia_cuda_nvcc-{version}-{TAGS}.whl", "a" * 64, 1)
     record = ToolkitRecord(version, "pypi", "linux-64", (), (wheel,), "2026-11-30T14:59:01Z", "envkit 0.1.0")
     (folder / RECORD).write_text(record.to_text())
+    list_files(folder)
     return folder
 
 

@@ -40,7 +40,13 @@ def test_an_installer_that_is_mixed_in_says_why_and_what_to_do():
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.ENOSPC, "full"), (errno.EDQUOT, "quota"), (errno.EROFS, "read-only"), (errno.EACCES, "permission")],
+    [
+        (errno.ENOSPC, "full"),
+        (errno.EDQUOT, "quota"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "permission"),
+        (errno.ENAMETOOLONG, "too long"),
+    ],
 )
 def test_storage_errors_are_told_by_their_reason(number, words):
     error = errors.StorageError.from_os_error(OSError(number, "x", "/place"))

@@ -22,6 +22,7 @@ def names(prefix):
 
 
 def test_install_writes_a_pair_per_shell(tmp_path):
+    """EK-C09: a file for each shell, in the right folders."""
     files = install_hooks(tmp_path, slot="VENV", toolkit=toolkit())
     expected = [f"etc/conda/{d}.d/envkit-cuda.{e}" for d in ("activate", "deactivate") for e in EXTENSIONS]
     assert [path.relative_to(tmp_path).as_posix() for path in files] == expected

@@ -69,5 +69,10 @@ def test_a_name_that_no_search_path_can_hold_is_refused(path, word):
     assert caught.value.exit_code is ExitCode.USAGE
 
 
+def test_a_name_that_is_no_text_is_refused():
+    with pytest.raises(UsageError, match=r"'/t/\\udcffk': its name is not UTF-8"):
+        check_path("/t/\udcffk")
+
+
 def test_a_fine_path_is_given_back():
     assert check_path("/opt/my tools/it's (x86)") == "/opt/my tools/it's (x86)"

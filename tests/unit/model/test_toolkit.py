@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.model.toolkit import Toolkit, usual_folders
+from envkit.model.toolkit import Toolkit, means, usual_folders
 
 TOOLKIT = Toolkit("11.3.1", "11.3", Path("/usr/local/cuda-11.3"), "/usr/local", has_nvcc=True)
 
@@ -44,3 +44,11 @@ def test_usual_folders_of_a_bare_release_are_listed_once():
 
 def test_usual_folders_of_an_unknown_version_are_none():
     assert usual_folders(None, None) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "expected"),
+    [("11.3", "11.3.1", True), ("11.3.1", "11.3.1", True), ("11.3", "11.30", False), ("11.3.1", "11.3", False)],
+)
+def test_which_versions_are_meant(asked, version, expected):
+    assert means(asked, version) is expected

@@ -29,6 +29,7 @@ SIGNED = "signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg"
 TEE = "| sudo tee /etc/apt/sources.list.d/cuda-ubuntu2004-x86_64.list"
 RUN = "cuda_11.3.1_465.19.01_linux.run"
 RUN_SHA256 = "ad93ea98efced35855c58d3a0fc326377c60917cb3e8c017d3e6d88819bf2934"
+ALONE = "--override-channels --strict-channel-priority"
 RUN_OPTIONS = "--silent --toolkit --toolkitpath=/usr/local/cuda-11.3"
 
 pytestmark = pytest.mark.usefixtures("x86_64")
@@ -118,7 +119,7 @@ def test_a_shell_can_read_every_plan(system, tmp_path):
                 "envkit cuda check 11.3",
             ],
         ),
-        ("conda", "conda", ["conda create --yes --name cuda-11.3.1 -c nvidia/label/cuda-11.3.1 cuda-toolkit"]),
+        ("conda", "conda", [f"conda create --yes --name cuda-11.3.1 {ALONE} -c nvidia/label/cuda-11.3.1 cuda-toolkit"]),
         (
             "debian12",
             "default",
@@ -149,6 +150,22 @@ def test_windows_names_each_component():
     assert "cudart_11.3" in install
     assert found.known == "single"
     assert [item.kind for item in plan("13.2", "windows").routes] == ["envkit", "windows", "conda"]
+    assert [item.kind for item in plan("11.8", "windows").routes] == ["windows", "conda"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "channels"),
+    [
+        ("11.7.1", "-c nvidia/label/cuda-11.7.1"),
+        ("12.9", "-c nvidia/label/cuda-12.9.2 -c nvidia -c conda-forge"),
+        ("13.5", None),
+        ("11.2", None),
+    ],
+)
+def test_conda_is_told_to_ask_no_other_channel_and_only_for_what_is_known_to_be_there(asked, channels):
+    found = plan(asked, "conda").routes
+    expected = [] if channels is None else [f"{ALONE} {channels} cuda-toolkit"]
+    assert [item.commands[0].partition(" cuda-")[2].partition(" ")[2] for item in found] == expected
 
 
 def test_the_users_own_folder_needs_no_root():

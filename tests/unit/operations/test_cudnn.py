@@ -14,6 +14,7 @@ import pytest
 from envkit.errors import (
     DownloadError,
     ExistsError,
+    InstallerRuleError,
     InvalidFileError,
     NotFoundError,
     UnfitMachineError,
@@ -549,6 +550,38 @@ def test_the_plan_for_a_version_is_hash_checked(toolkit, monkeypatch):
     assert "nvidia-cudnn-cu11==8.9.6.50" in text
     assert "sha256sum --check" in text
     assert subprocess.run(["sh", "-nc", text], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["lib64/libcudnn_ops.so.9", "include/cudnn_graph.h"])
+def test_no_plan_where_any_cudnn_is(toolkit, archive, monkeypatch, name):
+    """Of another version, with other files: `cp -n` would mix the two."""
+    monkeypatch.setattr(cudnn_plan, "is_writable", lambda folders: False)
+    (toolkit / name).write_text("")
+    for what in ("8.9.6", archive):
+        with pytest.raises(ExistsError, match=r"There is a cuDNN in .* already") as caught:
+            put(what, toolkit)
+        assert name in caught.value.why
+
+
+@pytest.mark.parametrize("mark", ["conda-meta/frozen", "pyvenv.cfg"])
+def test_a_toolkit_of_an_environment_is_refused(tmp_path, archive, mark):
+    prefix = tmp_path / "env"
+    folder = stub_toolkit(prefix / "nvidia" / "cu11" if mark == "pyvenv.cfg" else prefix, "11.3")
+    (prefix / mark).parent.mkdir(exist_ok=True)
+    (prefix / mark).write_text("")
+    before = tree(prefix)
+    with pytest.raises(InstallerRuleError, match="part of the environment") as caught:
+        put(archive, folder)
+    assert f"envkit add {prefix}" in caught.value.hint
+    assert ("conda install" in caught.value.hint) is (mark != "pyvenv.cfg")
+    assert tree(prefix) == before
+
+
+def test_a_manifest_that_is_no_text(toolkit, archive):
+    (toolkit / ".envkit").mkdir()
+    (toolkit / ".envkit" / "cudnn.yaml").write_bytes(b"\xff")
+    with pytest.raises(InvalidFileError, match="no text"):
+        put(archive, toolkit)
 
 
 def test_a_dangerous_archive_gets_no_plan(tmp_path, toolkit, monkeypatch):

@@ -113,6 +113,16 @@ def test_one_that_path_cannot_hold_is_refused_by_its_folder_and_passed_over_by_i
     assert toolkit_for("11.3", None).path == good
 
 
+def test_one_whose_name_is_no_text(tmp_path):
+    """As of another encoding: refused by its folder, passed over by its release, and found all the same."""
+    folder = make_toolkit(Path(os.fsdecode(os.fsencode(tmp_path) + b"/cuda-\xff")), "11.3.1")
+    assert [item.path for item in toolkits.find_toolkits()] == [folder]
+    assert toolkit_for("11.3", None) is None
+    for refuse in (lambda: toolkit_for(None, str(folder)), lambda: add_toolkit(str(folder))):
+        with pytest.raises(UsageError, match="not UTF-8"):
+            refuse()
+
+
 def test_a_partial_one_is_taken_last_and_told(tmp_path):
     partial = make_toolkit(tmp_path / "cuda-11.3", headers=False)
     progress = Notes()

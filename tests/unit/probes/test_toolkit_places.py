@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import InvalidFileError
+from envkit.errors import InvalidFileError, StorageError
 from envkit.probes.toolkits import find_toolkits, search_toolkits
 from tests.support.toolkit_folders import make_toolkit
 
@@ -174,6 +174,12 @@ def test_a_damaged_list_says_what_to_do(text, problem):
         find_toolkits({}, [])
     assert problem in caught.value.message
     assert caught.value.hint
+
+
+def test_a_list_that_must_not_be_read_is_not_called_damaged(monkeypatch):
+    monkeypatch.setenv("ENVKIT_HOME", f"/{'x' * 300}")  # for root, too, no permission is needed to be refused so
+    with pytest.raises(StorageError, match=r"Cannot use .*added\.yaml"):
+        find_toolkits({}, [])
 
 
 def test_of_two_names_the_users_own_is_kept(tmp_path):
