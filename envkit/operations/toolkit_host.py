@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from envkit.compat.host_compilers import newest_gcc
+from envkit.operations.host_compiler import HostChoice
 from envkit.probes.host_compiler import default_gcc, named_gcc
 
 _ANY = 99
@@ -57,14 +58,9 @@ def choose_host(release: str | None) -> NvccHost:
 def _nothing_fits(release: str | None, default: int | None, limit: int | None) -> NvccHost:
     found = "g++" if default else None
     facts = {"host_compiler": found, "host_version": default, "host_limit": limit, "host_chosen_by": "nvcc"}
-    wanted = f"gcc-{limit} g++-{limit}" if limit and default else "gcc g++"
-    hint = (
-        f"Install them (Debian, Ubuntu: `apt-get install {wanted}`), or name a g++ that is elsewhere with NVCC_CCBIN."
-    )
+    elsewhere = "name a g++ that is elsewhere with NVCC_CCBIN."
     if default is None:
+        hint = f"Install them (Debian, Ubuntu: `apt-get install gcc g++`), or {elsewhere}"
         return NvccHost(None, facts, "There is no host compiler: gcc and g++ are not both on PATH.", hint)
-    problem = (
-        f"gcc {default} is newer than CUDA {release} allows (gcc {limit}), and neither gcc-{limit} with g++-{limit} "
-        "nor an older one is on PATH."
-    )
-    return NvccHost(None, facts, problem, hint)
+    hint = f"Install gcc-{limit} with g++-{limit} or older ones beside it, or {elsewhere}"
+    return NvccHost(None, facts, HostChoice(release, default, limit, None).problem, hint)

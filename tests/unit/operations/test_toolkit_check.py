@@ -183,7 +183,7 @@ def test_too_new_a_gcc_is_told_as_the_reason(tmp_path, path):
     path("g++", "12.2.0")
     report = check_stub(tmp_path / "cuda", compile=UNSUPPORTED)
     first = report.failure.reason.splitlines()[0]
-    assert first.startswith("gcc 12 is newer than CUDA 11.3 allows (gcc 10)")
+    assert first.startswith("nvcc of CUDA 11.3 takes gcc 10 at most; here it is gcc 12")
     assert "g++-10" in report.failure.hint
     assert report.facts("compile")["host_limit"] == 10
 
