@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from envkit.model.toolkit import Toolkit
 
 _VERSION = re.compile(r"v?\d+(\.\d+){0,3}", re.ASCII | re.IGNORECASE)
+_THREE_NUMBERS = "Give a version of three numbers"
 _ARCHIVES = "https://developer.nvidia.com/rdp/cudnn-archive"
 
 
@@ -159,8 +160,7 @@ def _source(what: str, toolkit: Toolkit, platform: str, progress: Progress) -> _
             hint="Give the archive that it was unpacked from (.tar.xz, .tgz, .zip), or a wheel.",
         )
     if not archive.is_file():
-        hint = "Give a version of three numbers such as 8.9.7, or the path of an archive."
-        raise NotFoundError(f"There is no file {what}.", hint=hint)
+        raise NotFoundError(f"There is no file {what}.", hint=f"{_THREE_NUMBERS} such as 8.9.7, or an archive's path.")
     _check_name(archive, toolkit, platform, progress)
     return _Source(archive.name, archive=archive)
 
@@ -186,11 +186,10 @@ def _no_wheel(asked: str, major: str, platform: str) -> NotFoundError:
         return NotFoundError(
             f"{asked} is no whole version of cuDNN.",
             why=f"Known on PyPI for CUDA {major}: {', '.join(like or known) or 'none'}.",
-            hint="Give a version of three numbers, or the path of an archive.",
+            hint=f"{_THREE_NUMBERS}, or an archive's path.",
         )
-    others = [item for item in cudnn_majors(asked) if item != major]
     why = f"Known on PyPI for CUDA {major}: {', '.join(known) or 'none'}."
-    if others:
+    if others := [item for item in cudnn_majors(asked) if item != major]:
         why = f"PyPI has it for CUDA {' and '.join(others)}. {why}"
     hint = "Give one of these." if known else None
     if may_be_an_archive(asked, major):

@@ -67,7 +67,7 @@ def is_installable(version: str) -> bool:
     wheels, platform = newest_wheel_toolkit(version), current_platform()
     if wheels is not None and toolkit_wheels(wheels, platform) is not None:
         return True
-    return newest_channel_toolkit(version) is not None and platform.startswith(("linux-", "win-"))
+    return newest_channel_toolkit(version) is not None and platform.startswith("linux-")
 
 
 def ways_to_get(version: str, folder: str = "its folder") -> str:
