@@ -109,8 +109,8 @@ def test_without_the_option_it_is_what_it_is_without_envkit(without_envkit, tmp_
     shutil.rmtree(place)
     with envkit_beside(without_envkit):
         done = run(place, program=without_envkit)
+        assert "--cuda" in run("--help", program=without_envkit).stdout  # the plugin is there
     assert (done.returncode, done.stderr) == (0, "")
-    assert "CudaActivator" in done.stdout  # the plugin is there
     assert everything(place) == plain
     make(place, "--cuda", "none")
     assert everything(place).keys() == plain.keys()
