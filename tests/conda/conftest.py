@@ -37,6 +37,7 @@ from tests.shells.conftest import (  # noqa: F401 - fixtures
     get_shell,
     make_prefix,
     make_toolkit,
+    make_venv,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def conda(conda_program, shared_folder, tmp_path) -> Conda:
 def hook_of(conda_program, tmp_path_factory, make_environment):
     """conda's own shell functions, as ``conda init`` would have a shell read them: a file for each kind of shell."""
     folder = tmp_path_factory.mktemp("conda-hooks")
-    environment = make_environment(folder / "home")
+    environment = {**make_environment(folder / "home"), "CONDA_AUTO_ACTIVATE": "false"}  # not into base
     made: dict[str, Path] = {}
 
     def _of(shell: Shell) -> Path:
@@ -176,6 +177,7 @@ class RealConda:
     hook: Path
     history: list[tuple[Path, bool]] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()  # where not empty, ``environment`` has these variables alone
 
     def __post_init__(self) -> None:
         self.edit(ready(self.session.shell, self.hook))
@@ -198,8 +200,19 @@ class RealConda:
         return self.edit("conda deactivate\n")
 
     def edit(self, text: str) -> dict[str, str]:
-        self.environment = self.session.do(text)
+        self.environment = self.session.do(text, self.watched)
         return self.environment
+
+    def path(self) -> list[str]:
+        return self.environment["PATH"].split(":")
+
+    def export_path(self, path: list[str]) -> str:
+        return self.session.shell.export_path(path)
+
+    def move_to_a_new_window(self) -> None:
+        if self.session.shell.extension != "csh":  # conda.csh sets CONDA_SHLVL to 0 there
+            self.session.move_to_a_new_window()
+            self.edit(ready(self.session.shell, self.hook))
 
 
 @pytest.fixture

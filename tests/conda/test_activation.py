@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +10,7 @@ from envkit.activation import install_guard_hooks
 from envkit.activation.cleanup_hooks import install_cleanup_hooks
 from tests.conda.conftest import SHELLS, without_conda
 from tests.shells.test_conda_hooks import in_force
-from tests.shells.test_random_sequences import run_sequence
+from tests.shells.test_random_sequences import Managed, run_sequence
 
 in_shells = pytest.mark.parametrize("name", SHELLS)
 
@@ -118,22 +118,16 @@ def test_c16_the_user_site_is_off_while_active(name, user, start_conda, make_pre
 
 @in_shells
 @pytest.mark.slow
-def test_random_sequences_keep_the_invariants(name, start_conda, make_prefix, make_toolkit, conda_program):
-    first, second = make_toolkit("11.3"), make_toolkit("11.8")
-    rows = {"A": first, "B": second, "plain": None}
-    toolkits = {make_prefix(word, toolkit): toolkit for word, toolkit in rows.items()}
-    entry = f"{first.path}/bin"
+def test_random_sequences_keep_the_invariants(
+    name, start_conda, make_prefix, make_toolkit, make_venv, conda_program, tmp_path
+):
+    toolkits = [replace(make_toolkit(release), version=None, release=None) for release in ("11.3", "11.8", "12.4")]
+    rows = {"A": toolkits[0], "B": toolkits[1], "plain": None}
+    envs = {make_prefix(word, toolkit): Managed(toolkit) for word, toolkit in rows.items()}
+    venvs = {make_venv("uv", tmp_path / "venv", toolkits[2]): Managed(toolkits[2])}
+    front = [f"{conda_program.parents[1]}/condabin"]  # else conda puts it there, at one time or another
     for seed in range(3):
-        rng = random.Random(-seed - 1)  # noqa: S311 - repeatable, not secret
-        path = ["/usr/local/bin", "/usr/bin", "/bin", *[entry] * rng.choice([0, 1, 2])]
-        rng.shuffle(path)
-        path = [f"{conda_program.parents[1]}/condabin", *path]  # else conda puts it there, at one time or another
-        env = {"PATH": ":".join(path), "CONDA_SHLVL": "0"}
-        for variable in ("CUDA_HOME", "CUDA_PATH"):
-            value = rng.choice([None, "", "/opt/my cuda", str(first.path)])
-            if value is not None:
-                env[variable] = value
-        run_sequence(seed, start_conda(name, env), toolkits, path)
+        run_sequence(seed, start_conda(name, {"CONDA_SHLVL": "0"}), envs, venvs, front)
 
 
 def test_c10_conda_run_gives_the_status_and_output_of_the_command(conda, make_prefix, make_toolkit):

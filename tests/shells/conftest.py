@@ -63,6 +63,11 @@ class Shell:
             return f"setenv {name} {self.quote(value)}\n"
         return f"export {name}={self.quote(value)}\n"
 
+    def export_path(self, path: list[str]) -> str:
+        if self.extension == "fish":
+            return "set -gx PATH " + " ".join(map(self.quote, path)) + "\n"
+        return self.export("PATH", ":".join(path))
+
     def prepend(self, entry: str) -> str:
         """Put an entry in front of PATH."""
         if self.extension == "fish":
@@ -375,6 +380,9 @@ class CondaReplay:
     def path(self) -> list[str]:
         return self.environment["PATH"].split(":")
 
+    def move_to_a_new_window(self) -> None:
+        self.session.move_to_a_new_window()
+
     def _replaced(self, old: Path, new: Path | None) -> list[str]:
         path = self.path()
         at = 0
@@ -384,9 +392,7 @@ class CondaReplay:
         return path if new is None else [*path[:at], f"{new}/bin", *path[at:]]
 
     def export_path(self, path: list[str]) -> str:
-        if self.session.shell.extension == "fish":
-            return "set -gx PATH " + " ".join(map(self.session.shell.quote, path)) + "\n"
-        return self.session.shell.export("PATH", ":".join(path))
+        return self.session.shell.export_path(path)
 
     def _conda_variables(self) -> str:
         shell = self.session.shell

@@ -128,7 +128,7 @@ class Expected:
         return False
 
     def _new_window(self):
-        self.conda.session.move_to_a_new_window()
+        self.conda.move_to_a_new_window()
         return False
 
     def _visit_a_venv(self):
@@ -173,13 +173,17 @@ def outside(environment):
     return {name: value for name, value in environment.items() if not name.startswith(("CONDA_", "PS"))}
 
 
-def run_sequence(seed, conda, envs, venvs):
-    """Prepare the shell, do some steps, leave everything; raises AssertionError where the contract does not hold."""
+def run_sequence(seed, conda, envs, venvs, front=()):
+    """Prepare the shell, do some steps, leave everything; raises AssertionError where the contract does not hold.
+
+    PATH begins with the entries ``front``.
+    """
     rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
     conda.watched = ("PATH", *VALUES)
     entries = sorted({f"{managed.toolkit.path}/bin" for managed in envs.values() if managed.toolkit})
     path = ["/usr/local/bin", "/usr/bin", "/bin", *rng.choices(entries, k=rng.choice([0, 0, 1, 2]))]
     rng.shuffle(path)
+    path = [*front, *path]
     start = {name: rng.choice(values) for name, values in VALUES.items()}
     if rng.random() < 0.3:
         start |= {"CUDA_HOME": entries[0].removesuffix("/bin"), "CC": "gcc-10"}  # what is in force later
