@@ -16,7 +16,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux'
     [
         ("cuda", "install", "13.2"),
         ("cuda", "add", "{toolkit}"),
-        ("cuda", "remove", "{toolkit}"),
         ("cuda", "use", "{toolkit}", "--shell", "tcsh"),
         ("cuda", "cudnn", "--undo", "--into", "{toolkit}"),
         ("hooks", "install", "{venv}", "--toolkit", "{toolkit}"),

@@ -21,6 +21,7 @@ def toolkit(tmp_path):
     folder = tmp_path / "kits" / "cuda-11.3"
     stub_program(folder / "bin", "nvcc", "echo 'Cuda compilation tools, release 11.3, V11.3.109'")
     (folder / "include").mkdir()
+    (folder / "include" / "cuda.h").write_text("#define CUDA_VERSION 11030\n")
     return folder
 
 
