@@ -22,16 +22,9 @@ FOLDERS = ("include", "lib", "lib64", "bin")
 _OF_CUDNN = re.compile(r"(lib)?cudnn[A-Za-z0-9._+-]*", re.ASCII)
 _DEEPEST_ROOT = 2
 """``cudnn-linux-x86_64-8.9.7.29_cuda12-archive/include``, ``cuda/include``, ``nvidia/cudnn/include`` in a wheel."""
-_BROKEN = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-)
-"""What reading a broken, cut off or encrypted archive raises; so does OSError, for a broken gzip or bzip2 stream."""
+_BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
+"""What reading a broken, cut off or encrypted archive raises, RuntimeError also for a compression that is not known; so
+does OSError, for a broken gzip or bzip2 stream."""
 
 
 class _Member(NamedTuple):
