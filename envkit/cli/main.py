@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from envkit.errors import EnvkitError
 
 COMMANDS = {
+    "preflight": "Will a spec work on this machine, and if not, what will?",
+    "gpu": "Show what nvidia-smi says: driver, GPUs, memory.",
+    "matrix": "Show which torch goes with which CUDA, Python and installer.",
     "create": "Make an environment from a spec, verify it and take a snapshot.",
     "restore": "Make the same environment again, from a lock, an environment or a snapshot.",
     "add": "Add packages to an environment; what is locked in it stays as it is.",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from envkit.model.driver import DriverVersion
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
+MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
 """The tables' names of conda's platforms; CUDA builds exist for these alone."""
 
 MAY_REFUSE = ("confirmed", "single")
@@ -91,7 +91,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     """
     system = "windows" if platform == "win-64" else "linux"
     row = toolkit_row(cuda)
-    if row is None or platform not in _MACHINES:
+    if row is None or platform not in MACHINES:
         return None
     released: dict[str, str] = {
         update[f"driver_{system}"]: update["driver_status"]
@@ -138,7 +138,7 @@ def toolkit_update(nvcc: str) -> str | None:
 
 def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
     """The GPU code of torch's wheel for a build CUDA and platform; where two rows tell, the better known one's."""
-    release, build, machine = torch.partition("+")[0], build_label(cuda), _MACHINES.get(platform)
+    release, build, machine = torch.partition("+")[0], build_label(cuda), MACHINES.get(platform)
     rows = [
         row
         for row in _table("arch_lists")["entries"]
@@ -162,7 +162,7 @@ def _capabilities(entries: list[str], kind: str) -> tuple[str, ...]:
 def plain_wheel_build(torch: str, platform: str) -> str | None:
     """The build of the wheel without a label on PyPI, ``cu102`` or ``cpu``; None where that is not confirmed."""
     row = next((row for row in _table("pytorch_releases")["releases"] if row["torch"] == torch), None)
-    plain = ((row or {}).get("pypi_plain_wheel") or {}).get(_MACHINES.get(platform, ""), {})
+    plain = ((row or {}).get("pypi_plain_wheel") or {}).get(MACHINES.get(platform, ""), {})
     return str(plain["build"]) if plain.get("build_status") == "confirmed" else None
 
 
@@ -179,3 +179,13 @@ def installers_table() -> dict[str, Any]:
 def cudnn_wheels_table() -> dict[str, Any]:
     """``cudnn_wheels.yaml`` as it is written; not to be changed."""
     return _table("cudnn_wheels")
+
+
+def releases_table() -> tuple[dict[str, Any], ...]:
+    """The releases of ``pytorch_releases.yaml`` as they are written; not to be changed."""
+    return tuple(_table("pytorch_releases")["releases"])
+
+
+def gpus_table() -> dict[str, Any]:
+    """``gpus.yaml`` as it is written; not to be changed."""
+    return _table("gpus")
