@@ -16,7 +16,12 @@ _ASKED = re.compile(r"--query-gpu[= ]\s*[\"']?([\w.]+(?:\s*,\s*[\w.]+)*)")
 _OTHER = re.compile(r"--query-(?!gpu\b)|--help-query")
 _FIELD = re.compile(r"([a-z]\w*(?:\.\w+)*)(?: \[[^\]]*\])?")
 _ALONE = re.compile(r"(?:gpu_)?name|driver_version|compute_cap|memory\.(?:total|used|free)")
-_KNOWN = re.compile(r"index|(?:gpu_)?name|(?:gpu_)?uuid|driver_version|compute_cap|timestamp|pstate|count|\w+\.[\w.]+")
+_PLAIN = re.compile(r"index|name|uuid|serial|count|timestamp|pstate")
+_SPECIFIC = re.compile(
+    r"driver_version|kmd_version|compute_cap|compute_mode|gpu_(?:name|uuid|serial|bus_id)|vbios_version|persistence_mode"
+    r"|(?:memory|temperature|utilization|clocks|power|fan|pci|pcie|ecc|mig|encoder|inforom|enforced)\.[\w.]+"
+)
+_NOT_OF_GPUS = re.compile(r"pid|process_name|used_(?:gpu_)?memory|vgpu_instance|retired_pages\.(?:address|cause)")
 _NAME = re.compile(
     r"(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Jetson|Orin|Xavier|Thor|Graphics Device|NVS)\b.*"
     r"|[ABHLTV]\d{1,4}[A-Z]?(?:-[\w-]+)?"
@@ -81,7 +86,7 @@ def parse_csv(lines: list[str]) -> Part | None:
             if rows:
                 break
             told = re.split(r"\s*,\s*", asked[1]) if asked else header
-            fields = None if told is None or _OTHER.search(line) or "pid" in told else told
+            fields = None if told is None or any(_NOT_OF_GPUS.fullmatch(name) for name in told) else told
         elif fields is not None and line.strip():
             row = _row(line, fields, is_last=number + 1 == len(lines))
             if row is not None:
@@ -160,7 +165,8 @@ def _header(line: str) -> list[str] | None:
     fields = [match[1] for match in found if match is not None]
     if len(fields) == 1:
         return fields if _ALONE.fullmatch(fields[0]) else None
-    return fields if "pid" in fields or all(_KNOWN.fullmatch(name) for name in fields) else None
+    is_told = any(_SPECIFIC.fullmatch(name) or _NOT_OF_GPUS.fullmatch(name) for name in fields)
+    return fields if is_told or all(_PLAIN.fullmatch(name) for name in fields) else None
 
 
 def _row(line: str, fields: Sequence[str], *, is_last: bool = False) -> _Row | None:
@@ -192,9 +198,11 @@ def _fits(values: dict[str, str]) -> bool:
             return False
         if name == "driver_version" and not value[:1].isdigit():
             return False
-        if name in {"name", "gpu_name"} and (not value or (len(values) == 1 and not _NAME.fullmatch(value))):
+        if name in {"name", "gpu_name"} and not value:
             return False
-    return True
+    names = [values[name] for name in ("name", "gpu_name") if name in values and not is_placeholder(values[name])]
+    is_plain = len(values) == 1 or all(_PLAIN.fullmatch(name) for name in values)
+    return not is_plain or all(_NAME.fullmatch(name) for name in names)
 
 
 def _part(rows: list[_Row]) -> Part:

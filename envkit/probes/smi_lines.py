@@ -35,10 +35,19 @@ def clean_lines(text: str) -> list[str]:
 
 def _split(lines: list[str]) -> list[str]:
     """A table that was pasted as one line, in its lines."""
-    found = []
+    found: list[str] = []
     for line in lines:
-        is_joined = "NVIDIA-SMI" in line and "Bus-Id" in line
-        found += _JOINED.sub("\n", line).split("\n") if is_joined else [line]
+        if "NVIDIA-SMI" not in line or "Bus-Id" not in line:
+            found.append(line)
+            continue
+        start = ""
+        for part in _JOINED.split(line):
+            if part == "|":  # an empty cell
+                start += "| "
+            else:
+                found.append(start + part)
+                start = ""
+        found.append(start)
     return found
 
 

@@ -84,7 +84,8 @@ def parse_query(lines: list[str]) -> Part | None:
     driver, cuda = (_first(top, *_VERSIONS[:2]), _first(top, *_VERSIONS[2:]))
     version = driver_in(driver)
     attached = top.get("Attached GPUs", "").strip()
-    is_whole = bool(gpus) and version is not None and (not attached.isdecimal() or len(gpus) >= int(attached))
+    wanted = int(attached) if attached.isdecimal() and first is None else 1
+    is_whole = version is not None and len(gpus) >= wanted
     return Part(gpus, version, cuda_in(cuda), is_complete=is_whole)
 
 

@@ -24,7 +24,7 @@ BEHIND = (
     # Spanish, Portuguese, Italian
     r"(?:orden|comando) no encontrad[oa]", r"no se encontró la orden", r"no se reconoce como",
     r"No existe el (?:fichero|archivo)",
-    r"comando n[ãa]o encontrado", r"não é reconhecid[oa]", r"não foi encontrado", r"Arquivo ou diretório inexistente",
+    r"comando não encontrado", r"não é reconhecid[oa]", r"não foi encontrado", r"Arquivo ou diretório inexistente",
     r"comando non trovato", r"non (?:è )?riconosciuto", r"File o directory non esistente",
     # Japanese, Korean
     r"コマンドが見つかりません", r"そのようなファイルやディレクトリ",
@@ -54,18 +54,29 @@ BEFORE = (
 )  # fmt: skip
 """Before the name: zsh, fish, which, Python."""
 _QUOTES = r"\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb\u201e\u300c\u300d\u2039\u203a"
+_ENOUGH_LETTERS = 6
 _DENIED = (
     r"Permission denied", r"Keine Berechtigung", r"权限不够", r"拒絕不符權限的操作", r"Permission non accordée",
     r"Permiso denegado", r"Permissão negada", r"Отказано в доступе", r"許可がありません",
 )  # fmt: skip
 
 
+def _loose(phrase: str) -> str:
+    """The phrase also where its letters beyond ASCII were lost on the way, as in "n\ufffdo \ufffd reconhecido"."""
+    if len(re.findall(r"[a-z]", phrase)) < _ENOUGH_LETTERS:
+        return phrase
+    return re.sub(r"[^\x00-\x7f]", lambda found: rf"(?:{found[0]}|[^\x00-\x7f]{{1,3}}|\?)", phrase)
+
+
+_BEHIND, _BEFORE = "|".join(map(_loose, BEHIND)), "|".join(map(_loose, BEFORE))
+
+
 def not_found(program: str) -> re.Pattern[str]:
     """Finds that a shell does not know ``program`` (a regular expression)."""
     return re.compile(
-        rf"{program}[\s:\uff1a,{_QUOTES}]{{0,8}}(?:{'|'.join(BEHIND)})"
+        rf"{program}[\s:\uff1a,{_QUOTES}]{{0,8}}(?:{_BEHIND})"
         rf"|{program}[{_QUOTES}][^\n]{{0,90}}?(?:{'|'.join(AT_THE_END)})"
-        rf"|(?:{'|'.join(BEFORE)})[\s:\uff1a{_QUOTES}]{{0,4}}(?:[\w/]+/)?{program}",
+        rf"|(?:{_BEFORE})[\s:\uff1a{_QUOTES}]{{0,4}}(?:[\w/]+/)?{program}",
         re.IGNORECASE,
     )
 

@@ -40,6 +40,9 @@ _MEMORY = re.compile(r"(\d+)\s*Mi?B\s*/(?:\s*(\d+)\s*Mi?B)?")
 _RULE = re.compile(r"[\s|+=-]*")
 _GPU_HEADING = re.compile(r"\bGPU\s+Name\b")
 _OTHER_HEADING = re.compile(r"\bprocesses:|\bMIG devices:|\bPID\b|\bGI\s+CI\b", re.IGNORECASE)
+_MARK = re.compile(
+    r"\| NVIDIA-SMI \d|Volatile Uncorr\. ECC|GPU-Util +Compute M\.|\| Processes: .*\||\| MIG devices: .*\|"
+)
 _MIG_CELLS = 3
 
 
@@ -113,8 +116,10 @@ class _Rows:
 
 
 def parse_table(lines: list[str]) -> Part | None:
-    """The first table that lists a GPU, or else the first header; None: there is neither."""
+    """The first table that lists a GPU, or else the first header, or what tells of a table; None: there is none."""
     found = [part for part in _tables(lines) if part is not None]
+    if not found and any(_MARK.search(line) for line in lines):
+        return Part(is_complete=False)
     with_gpus = [part for part in found if part.gpus]
     whole = [part for part in with_gpus if part.driver_version is not None]
     return next(iter([*whole, *with_gpus, *found]), None)

@@ -31,14 +31,14 @@ def parse_smi(text: str) -> SmiReport:
     """
     lines = clean_lines(text)
     layouts = (parse_table, parse_query, parse_csv, parse_list, parse_version)
-    found = [part for part in (parse_xml(text), *(layout(lines) for layout in layouts)) if part is not None]
+    found = [part for part in (parse_xml("\n".join(lines)), *(layout(lines) for layout in layouts)) if part is not None]
     failure = find_failure(lines)
     if not found and failure is None:
         bare = parse_bare_csv(lines)
         found = [bare] if bare is not None else []
     if not found:
         return _failed(failure, lines)
-    main = next((part for part in found if part.gpus), found[0])
+    main = next(iter([part for part in found if part.gpus] or sorted(found, key=lambda part: not part.is_complete)))
     driver = main.driver_version or _agreed(part.driver_version for part in found)
     cuda = main.cuda_version or _agreed(part.cuda_version for part in found if part.driver_version == driver)
     status, kind = _status(main, failure)
