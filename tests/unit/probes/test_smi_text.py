@@ -1,4 +1,4 @@
-"""What `parse_smi` makes of outputs that people have posted: tests/data/nvidia-smi-corpus has them, and their origin."""
+"""What `parse_smi` makes of outputs that people have posted: tests/data/nvidia-smi-corpus has them and their origin."""
 
 from __future__ import annotations
 
