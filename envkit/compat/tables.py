@@ -7,14 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from envkit import resources
 
 if TYPE_CHECKING:
     from envkit.model.driver import DriverVersion
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
 """The tables' names of conda's platforms; CUDA builds exist for these alone."""
 
@@ -58,8 +55,10 @@ class ArchList:
 
 @functools.cache
 def _table(name: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - costs start-up time
+
     text = resources.data_file(f"{name}.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
+    table: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader, and our own file
     return table
 
 
