@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from envkit import resources
@@ -33,7 +33,7 @@ class DriverNeed:
     minimum: str
     toolkit: str | None
     known: str
-    source: str | None = None
+    source: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ArchList:
     capabilities: tuple[str, ...]
     ptx: tuple[str, ...]
     known: str
-    source: str | None = None
+    source: str | None = field(default=None, compare=False)
 
 
 @functools.cache
@@ -99,7 +99,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     released: dict[str, str] = {
         update[f"driver_{system}"]: update["driver_status"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE
+        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE and not is_candidate(update)
     }
     rule = row["minor_version_minimum"]
     floors = dict(released)
@@ -109,6 +109,11 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
         return None
     minimum = min(floors, key=version_key)
     return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum], _source("cuda_toolkits", rule["src"]))
+
+
+def is_candidate(update: dict[str, Any]) -> bool:
+    """Whether an update of a toolkit's row is a release candidate, which is no release: 11.0.1."""
+    return str(update["update"]).endswith(" RC")
 
 
 def served_cuda(driver: DriverVersion, platform: str) -> str | None:
@@ -121,7 +126,9 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
         row["toolkit"]
         for row in _table("cuda_toolkits")["toolkits"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and version_key(update[f"driver_{system}"]) <= driver.parts
+        if update.get(f"driver_{system}")
+        and not is_candidate(update)
+        and version_key(update[f"driver_{system}"]) <= driver.parts
     ]
     return max(served, key=version_key, default=None)
 
