@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from envkit.model.spec import Spec
     from envkit.probes.nvidia_kernel import KernelReport
 
+ROOT = Path("/")
+"""Below it lies what the kernel and the system say of themselves."""
 _EXAMPLE = '--driver 535.104.05 --gpu "NVIDIA A100-SXM4-80GB"'
 
 
@@ -87,7 +89,7 @@ def preflight(
     gpus: Sequence[str] = (),
     platform: str | None = None,
     network: bool = False,
-    root: Path = Path("/"),
+    root: Path | None = None,
 ) -> PreflightResult:
     """Judge a spec's name, or the file of a spec or of a lock.
 
@@ -98,7 +100,7 @@ def preflight(
         gpus: likewise, one name for each.
         platform: likewise.
         network: whether indexes and channels are asked as well.
-        root: whose files tell what the kernel sees.
+        root: whose files tell what the kernel sees; None: this machine's.
 
     Raises:
         EnvkitError: there is no such spec, or it is wrong; or the description of the machine is.
@@ -107,6 +109,7 @@ def preflight(
     if is_described and network:
         raise UsageError("--network asks the indexes from here, so it does not go with another machine's description.")
     spec, lock = (None, None) if name_or_file is None else _wanted(name_or_file, progress)
+    root = ROOT if root is None else root
     kernel = look_at_kernel(root)
     machine = described_machine(driver, gpus, platform) if is_described else _here(kernel)
     fits, checks = _judged(spec, lock, machine)
