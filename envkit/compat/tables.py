@@ -226,6 +226,11 @@ def releases_table() -> tuple[dict[str, Any], ...]:
     return tuple(_table("pytorch_releases")["releases"])
 
 
+def bounds_table() -> tuple[dict[str, Any], ...]:
+    """The bounds of ``pytorch_releases.yaml`` for packages beside torch; not to be changed."""
+    return tuple(_table("pytorch_releases")["bounds"])
+
+
 def gpus_table() -> dict[str, Any]:
     """``gpus.yaml`` as it is written; not to be changed."""
     return _table("gpus")
