@@ -9,13 +9,13 @@ import ssl
 import threading
 import time
 import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from envkit.model.addresses import redacted
 
 if TYPE_CHECKING:
-    import urllib.request
     from collections.abc import Sequence
 
 Kind = Literal[

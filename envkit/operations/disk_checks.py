@@ -1,4 +1,4 @@
-"""Is there room for an environment: bytes, files, quotas, and whether uv's cache lies where links to it are possible?"""
+"""Is there room for an environment: bytes, files, quotas; and are files of the cache linked, or copied?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from envkit.model.conda_record import CondaRecord
-    from envkit.model.lock import Lock
+    from envkit.model.lock import Lock, LockedPlatform
     from envkit.model.locked import LockedPackage
     from envkit.operations.planned_place import PlannedPlace
     from envkit.probes.quota import Quota
@@ -41,16 +41,11 @@ class Download:
     def __str__(self) -> str:
         if not self.unknown:
             return f"{size_text(self.size_bytes)} to download"
-        return f"at least {size_text(self.size_bytes)} to download; the sizes of {self.unknown} files are not known"
-
-
-def download_of(lock: Lock | None, platform: str) -> Download | None:
-    """The files of a platform; None where there is no lock for it, or no size is known."""
-    locked = lock.platforms.get(platform) if lock is not None else None
-    return None if locked is None else _sum([*locked.packages, *locked.base])
+        return f"at least {size_text(self.size_bytes)} to download (of {self.unknown} files the size is not known)"
 
 
 def _sum(files: Iterable[LockedPackage | CondaRecord]) -> Download | None:
+    """The sum of the files; None where no size is known."""
     sizes = [item.size for item in files]
     known = [size for size in sizes if size is not None]
     return Download(sum(known), len(sizes) - len(known)) if known else None
@@ -65,63 +60,60 @@ def disk_checks(place: PlannedPlace, lock: Lock | None, platform: str) -> tuple[
     of_place, of_cache = storage_at(place.folder), storage_at(place.cache)
     is_one = of_place.device == of_cache.device
     places = [("environments", of_place)] if is_one else [("environments", of_place), ("cache", of_cache)]
+    locked = lock.platforms.get(platform) if lock is not None else None
     found: list[FitCheck] = []
     for name, storage in places:
+        cache = place.cache if is_one or name == "cache" else None  # from another file system all is copied
         quota = quota_at(storage.mount)
-        found.append(_bytes(name, storage, quota, _needed(place, lock, platform)))
+        found.append(_bytes(name, storage, quota, locked, cache))
         files = _files(name, storage, quota)
         found += [files] if files is not None else []
     return (*found, _cache(place, of_place, of_cache))
 
 
-def _needed(place: PlannedPlace, lock: Lock | None, platform: str) -> tuple[Download | None, Download | None]:
-    """What is locked, and what of it is not yet unpacked in uv's cache."""
-    all_of_it = download_of(lock, platform)
-    locked = lock.platforms.get(platform) if lock is not None else None
-    if all_of_it is None or locked is None:
-        return None, None
-    there = _unpacked(place.cache, locked.packages)
-    rest = _sum([*(item for item in locked.packages if item.name not in there), *locked.base])
-    return all_of_it, rest or Download(0, 0)
+def _bytes(
+    name: str, storage: Storage, quota: Quota | None, locked: LockedPlatform | None, cache: Path | None
+) -> FitCheck:
+    free, of_quota = storage.free_bytes, quota.free_bytes if quota is not None else None
+    found = f"{size_text(free)} free in {storage.folder} ({name})"
+    if of_quota is not None and of_quota < free:
+        free, found = of_quota, f"{size_text(of_quota)} left of your quota in {storage.folder} ({name})"
+    download = _sum([*locked.packages, *locked.base]) if locked is not None else None
+    if locked is None or download is None:
+        why = "How much is downloaded is not known without a lock that states sizes." if free == 0 else None
+        return FitCheck("disk", "warn" if free == 0 else "ok", found, why=why, source=_source(quota))
+    fact = system_fact("unpacked")
+    ratio = fact.number("unpacked_bytes") / fact.number("packed_bytes")
+    needed, size = str(download), download.size_bytes
+    if free < size * ratio and cache is not None:  # the cache may be large, so it is looked into when that matters
+        there = _unpacked(cache, locked.packages)
+        size -= sum(item.size or 0 for item in locked.packages if item.name in there)
+        needed += f", {size_text(size)} of it not in the cache yet" if there else ""
+    if free < size:
+        why = "The files do not even fit packed, as they are downloaded."
+        return FitCheck("disk", "fail", found, needed, why, _ELSEWHERE, "the lock's sizes", "confirmed")
+    if free < size * ratio:
+        why = "Unpacked files need more than packed ones: "
+        why += f"those of torch {fact.values['torch']} for CPU {ratio:.1f} times as much."
+        return FitCheck("disk", "warn", found, needed, why, _ELSEWHERE, fact.source, "derived")
+    return FitCheck("disk", "ok", found, needed, source=_source(quota))
 
 
 def _unpacked(cache: Path, packages: Iterable[LockedPackage]) -> set[str]:
     """The packages whose wheel, by name and version, is unpacked in uv's cache."""
     names = {f"{'-'.join(item.file.split('-')[:2])}.dist-info".lower(): item.name for item in packages}
     found: set[str] = set()
-    try:
-        with os.scandir(cache / "archive-v0") as archives:
-            for archive in archives:
-                found |= {names[entry.lower()] for entry in os.listdir(archive.path) if entry.lower() in names}  # noqa: PTH208
-    except OSError:  # no cache yet, or not uv's, or being cleaned
-        return found
+    for folder in (name for name in _listed(cache) if name.startswith("archive-v")):
+        for archive in _listed(cache / folder):
+            found |= {names[name.lower()] for name in _listed(cache / folder / archive) if name.lower() in names}
     return found
 
 
-def _bytes(
-    name: str, storage: Storage, quota: Quota | None, needed: tuple[Download | None, Download | None]
-) -> FitCheck:
-    free, of_quota = storage.free_bytes, quota.free_bytes if quota is not None else None
-    found = f"{size_text(free)} free in {storage.folder} ({name})"
-    if of_quota is not None and of_quota < free:
-        free, found = of_quota, f"{size_text(of_quota)} left of your quota in {storage.folder} ({name})"
-    download, missing = needed
-    if download is None or missing is None:
-        why = "How much is downloaded is not known without a lock that states sizes." if free == 0 else None
-        return FitCheck("disk", "warn" if free == 0 else "ok", found, why=why, source=_source(quota))
-    unpacked = system_fact("unpacked")
-    ratio = unpacked.number("unpacked_bytes") / unpacked.number("packed_bytes")
-    said = str(download)
-    if missing != download:
-        said += f"; {size_text(missing.size_bytes)} of it not in the cache yet"
-    if free < missing.size_bytes:
-        why = "The files do not even fit packed, as they are downloaded."
-        return FitCheck("disk", "fail", found, said, why, _ELSEWHERE, "the lock's sizes", "confirmed")
-    if free < missing.size_bytes * ratio:
-        torch = unpacked.values["torch"]
-        why = f"Unpacked files need more than packed ones: those of torch {torch} for CPU {ratio:.1f} times as much."
-        return FitCheck("disk", "warn", found, said, why, _ELSEWHERE, unpacked.source, "derived")
-    return FitCheck("disk", "ok", found, said, source=_source(quota))
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names
+    except OSError:  # not there, or being cleaned
+        return []
 
 
 def _source(quota: Quota | None) -> str:

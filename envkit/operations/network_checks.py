@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import sys
 import urllib.request
@@ -21,12 +22,12 @@ from envkit.model.fit import FitCheck
 from envkit.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from envkit.installers.condarc import CondaSettings
     from envkit.installers.indexes import PipConfig
     from envkit.installers.reach import Answer, Kind
-    from envkit.model.spec import Spec
+    from envkit.model.spec import Source, Spec
 
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _UV_LIMIT_S = 15.0
@@ -67,7 +68,7 @@ def network_checks(spec: Spec | None, platform: str, environ: Mapping[str, str])
         return (*checks, *_channels(spec.channels, platform, settings))
     indexes: list[tuple[str, str, str]] = []
     if spec is not None:
-        indexes += [(source.url, source.packages[0].replace("*", ""), "the spec") for source in spec.sources]
+        indexes += [(source.url, _first_name(source), "the spec") for source in spec.sources]
     if config.no_index:
         checks.append(FitCheck("index", "ok", "none: your configuration has no-index", source="pip's configuration"))
     elif config.index_url is None:
@@ -78,6 +79,11 @@ def network_checks(spec: Spec | None, platform: str, environ: Mapping[str, str])
         indexes += [(url.partition("=")[2] if _is_labelled(url) else url, "", "your configuration")
                     for url in config.extra_index_urls]  # fmt: skip
     return (*checks, *_indexes(indexes, PageReader(config)))
+
+
+def _first_name(source: Source) -> str:
+    """A project that the index should have; empty where the spec names patterns alone."""
+    return next((name for name in source.packages if "*" not in name), "")
 
 
 def _is_labelled(url: str) -> bool:
@@ -110,14 +116,18 @@ def _indexes(indexes: Iterable[tuple[str, str, str]], reader: PageReader) -> lis
         plain, host, request = request_for(page, "application/vnd.pypi.simple.v1+json, text/html;q=0.5")
         proxy = reader.proxies(host).get(urlsplit(plain).scheme)
         asked.append((redacted(url), source, Question(request, reader.opener(host), proxy)))
-    answers = ask_all([question for _, _, question in asked])
-    return [*checks, *(_judged("index", url, source, answer) for (url, source, _), answer in zip(asked, answers, strict=True))]  # fmt: skip
+    return [*checks, *_asked("index", asked)]
 
 
 def _local(name: str, is_there: bool, place: str, source: str) -> FitCheck:  # noqa: FBT001 - a fact, not an option
     if is_there:
         return FitCheck(name, "ok", f"{place}: is there", source=source)
     return FitCheck(name, "warn", f"{place}: is not there", "a folder", "The folder is not there.", None, source)
+
+
+def _asked(name: str, asked: Sequence[tuple[str, str, Question]]) -> list[FitCheck]:
+    answers = ask_all([question for _, _, question in asked])
+    return [_judged(name, address, source, answer) for (address, source, _), answer in zip(asked, answers, strict=True)]
 
 
 def _judged(name: str, address: str, source: str, answer: Answer) -> FitCheck:
@@ -144,7 +154,7 @@ def _by_uv(config: PipConfig) -> FitCheck:
         )
     if done.returncode == 0:
         return FitCheck("index", "ok", "PyPI: reached", source="uv, without an index in your configuration")
-    said = [line.strip(" │├╰─▶×error:") for line in redacted(done.stderr).splitlines() if line.strip()]
+    said = [found[0] for line in redacted(done.stderr).splitlines() if (found := re.search(r"\w.*", line))]
     why = f"uv cannot reach it: {said[-1] if said else 'it does not say why'}. {_CACHED}"
     hint = "Check the network, proxies and certificates, or set a mirror as index-url of pip."
     return FitCheck("index", "warn", "PyPI: not reached", "reached", why, hint, "uv")
@@ -152,21 +162,20 @@ def _by_uv(config: PipConfig) -> FitCheck:
 
 def _channels(names: Iterable[str], platform: str, settings: CondaSettings) -> list[FitCheck]:
     network = plan_network(names, settings, platform)
-    checks, asked = [], []
     if settings.offline:
         return [FitCheck("channel", "ok", "not asked: conda's configuration says offline", source=".condarc")]
+    checks, asked = [], []
     for name, places in network.channels.items():
         mirrors = settings.mirrors.get(name, ())[:1] if name not in settings.custom_channels else ()
-        for url in [settings.channels().resolve(mirror).access for mirror in mirrors] or [
-            place.access for place in places
-        ]:
+        named = [settings.channels().resolve(mirror) for mirror in mirrors]
+        for url in [place.access for place in named or places]:
             folder = local_path(url)
-            if folder is not None:
+            if folder is None:
+                question = _channel_question(f"{url}/noarch/repodata.json", settings)
+                asked.append((network.hide(f"{name} ({url})"), "the spec", question))
+            else:
                 checks.append(_local("channel", (folder / "noarch").exists(), f"{name} ({folder})", "the spec"))
-                continue
-            asked.append((network.hide(f"{name} ({url})"), _channel_question(f"{url}/noarch/repodata.json", settings)))
-    answers = ask_all([question for _, question in asked])
-    return [*checks, *(_judged("channel", name, "the spec", answer) for (name, _), answer in zip(asked, answers, strict=True))]  # fmt: skip
+    return [*checks, *_asked("channel", asked)]
 
 
 def _channel_question(url: str, settings: CondaSettings) -> Question:

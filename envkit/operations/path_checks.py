@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.compat.system_needs import system_fact
 from envkit.errors import ExistsError, UsageError
 from envkit.model.fit import FitCheck
-from envkit.operations.plan import check_conda_prefix, check_place
+from envkit.operations.prefix_places import check_conda_prefix, check_place
 from envkit.probes.storage import storage_at
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def pip_settings_check(environ: Mapping[str, str]) -> FitCheck:
     if len(harmless) == len(settings):
         hint = "pip refuses to install outside of virtual environments; in conda's it refuses, too."
         return FitCheck("pip-settings", "ok", found, hint=hint, source=_PIP)
-    why = "`pip install` in an environment then installs somewhere else, or refuses. envkit's own calls leave it out."
+    why = "`pip install` in an environment then installs somewhere else, or refuses. envkit's own calls do not read it."
     hint = "Remove it (`pip config unset`, or unset the variable)."
     return FitCheck("pip-settings", "warn", found, "none", why, hint, _PIP)
 

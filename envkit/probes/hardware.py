@@ -95,11 +95,10 @@ def memory_limit(root: Path = Path("/")) -> int | None:
 
 def _below(path: str, root: str) -> str:
     """A group's name as seen from the mount, which may show a part of the tree only."""
-    if ".." in path.split("/"):
+    seen = root.rstrip("/")
+    if ".." in path.split("/") or not f"{path}/".startswith(f"{seen}/"):
         return ""
-    if root != "/" and path != root and not path.startswith(root + "/"):
-        return ""
-    return path.removeprefix(root).strip("/") if root != "/" else path.strip("/")
+    return path.removeprefix(seen).strip("/")
 
 
 def _limits(top: Path, below: str, file: str) -> list[int]:

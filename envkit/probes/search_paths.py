@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CUDA_NAME = re.compile(r"cuda|cudnn", re.IGNORECASE)
 _LIBRARY = re.compile(
     r"(?:lib)?(cudart|cublas|cudnn|cufft|curand|cusolver|cusparse|cupti|nccl|nvrtc|nvjitlink|nvtoolsext|"
-    r"c10|torch|stdc\+\+|gomp|iomp5|mkl_rt)(?:lt|64|_[a-z_]+)*[-_.0-9]*\.so\b",
+    r"c10|torch|stdc\+\+|gomp|iomp5|mkl_rt)(?:lt|64|[_-][a-z]+)*[-_.0-9]*\.so\b",
     re.IGNORECASE | re.ASCII,
 )
 _SYSTEM = re.compile(r"/(?:usr/)?lib(?:32|64)?(?:/[a-z0-9_]+-linux-gnu)?", re.ASCII)

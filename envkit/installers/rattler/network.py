@@ -186,7 +186,10 @@ def _proxies(urls: Sequence[str], settings: CondaSettings) -> dict[str, str | No
 
 
 def proxy_of(scheme: str, host: str, servers: Mapping[str, str]) -> str | None:
-    """The proxy to a host as requests chooses it: https://requests.readthedocs.io/en/latest/user/advanced/#proxies (checked 2026-12-01)."""
+    """The proxy to a host.
+
+    As requests chooses it: https://requests.readthedocs.io/en/latest/user/advanced/#proxies (checked 2026-12-01).
+    """
     for key in (f"{scheme}://{host}", scheme, f"all://{host}", "all"):
         if key in servers:
             return servers[key] if "://" in servers[key] else f"http://{servers[key]}"
