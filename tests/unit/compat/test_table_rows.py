@@ -89,7 +89,8 @@ def test_versions_are_text(tables, name):
         for key, item in fact.items():
             for value in item if isinstance(item, list) else [item]:
                 is_number = isinstance(value, int | float) and not isinstance(value, bool)
-                assert not is_number or {key, *keys} & NUMBERS, (keys, key, value)
+                has_unit = str(key).endswith(("_bytes", "_mib", "_gib", "_s"))
+                assert not is_number or has_unit or {key, *keys} & NUMBERS, (keys, key, value)
 
 
 def validator(name):
@@ -211,9 +212,6 @@ def test_toolkits_agree_in_themselves(toolkits):
             assert released == sorted(released), release
             first = next(item for item in row["updates"] if "RC" not in item["update"])
             assert first[f"driver_{system}"] == row["toolkit_driver_ga"][system], release
-            floor, newest = row["minor_version_minimum"][system], row["toolkit_driver_ga"][system]
-            if floor is not None and newest is not None and release != "11.0":  # older than minor-version compatibility
-                assert version_key(floor) <= version_key(newest), release
         assert (row["sm"]["list"][0], row["sm"]["list"][-1]) == (row["sm"]["min"], row["sm"]["max"])
         assert row["updates"][0]["update"].startswith(release)
 
