@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from envkit.model.lock import Lock
     from envkit.model.spec import Spec
 
+    _Look = tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]
+
 
 @dataclass(frozen=True, slots=True)
 class SystemNeed:
@@ -78,28 +80,17 @@ def _unknown(name: str, error: Exception) -> FitCheck:
     return FitCheck(name, "unknown", why=f"It cannot be looked at: {str(error).rstrip('.') or type(error).__name__}.")
 
 
-def _looks(need: SystemNeed) -> list[tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]]:
+def _looks(need: SystemNeed) -> list[_Look]:
     """Each look with the id that stands for it where it fails."""
-    environ = os.environ
-    place = _place(need)
+    environ, place = os.environ, _place(need)
+    folder = place.folder if isinstance(place, PlannedPlace) else Path(os.sep)
     named = need.spec if need.spec is not None else need.lock
     is_cpu = named is not None and named.cuda is None
-    looks: list[tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]] = [
+    looks: list[_Look] = [
         ("cpu", partial(cpu_check, need.platform)),
         ("memory", memory_check),
         ("wsl", wsl_check),
-    ]
-    if isinstance(place, FitCheck):
-        told = place
-        looks.append((told.id, lambda: told))
-        folder = Path(os.sep)
-    else:
-        looks += [
-            ("disk", partial(disk_checks, place, need.lock, need.platform)),
-            ("writable", partial(path_checks, place)),
-        ]
-        folder = place.folder
-    looks += [
+        *_looks_at(place, need),
         ("toolkit", partial(compiler_checks, need.spec, need.lock, folder)),
         ("path", partial(path_check, environ)),
         ("library-path", partial(library_path_check, environ)),
@@ -120,6 +111,15 @@ def _looks(need: SystemNeed) -> list[tuple[str, Callable[[], FitCheck | Iterable
 
         looks.append(("network", partial(network_checks, need.spec, need.platform, environ)))
     return looks
+
+
+def _looks_at(place: PlannedPlace | FitCheck, need: SystemNeed) -> list[_Look]:
+    if isinstance(place, FitCheck):
+        return [(place.id, lambda: place)]
+    return [
+        ("disk", partial(disk_checks, place, need.lock, need.platform)),
+        ("writable", partial(path_checks, place)),
+    ]
 
 
 def _place(need: SystemNeed) -> PlannedPlace | FitCheck:
