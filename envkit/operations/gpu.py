@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from envkit.compat.gpus import gpu_fact
 from envkit.errors import EnvkitError, InvalidFileError, NotFoundError, NotVerifiableError
 from envkit.model.smi_failures import SmiFailure, explained
-from envkit.probes.nvidia_smi import query_gpus
 from envkit.probes.smi_bytes import texts_in
 from envkit.probes.smi_text import parse_smi
 
@@ -103,8 +102,14 @@ def show_gpus(source: str | None = None) -> GpuResult:
         NotFoundError: there is no such file.
         InvalidFileError: it cannot be read, or holds no text.
     """
-    report = query_gpus() if source is None else _read(source)
+    report = _ask() if source is None else _read(source)
     return GpuResult(report, tuple(_listed(gpu) for gpu in report.gpus), source)
+
+
+def _ask() -> SmiReport:
+    from envkit.probes.nvidia_smi import query_gpus  # noqa: PLC0415 - not needed to read a text, and start-up counts
+
+    return query_gpus()
 
 
 def _listed(gpu: Gpu) -> ListedGpu:
