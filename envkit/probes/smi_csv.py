@@ -35,7 +35,14 @@ _CELL_ERRORS = (
     ("insufficient-permissions", "insufficient permissions"),
 )
 _MIB = re.compile(r"(\d+)(?: MiB)?")
+_VALUE = re.compile(
+    r"-?\d+(?:\.\d+)*(?: (?:MiB|MHz|W|%))?|GPU-[\w-]*|[0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d|P\d{1,2}"
+    r"|Enabled|Disabled|Active|Not Active|Default|Exclusive_Process|[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}|0x[0-9A-F]+",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"\d{3}\.\d+\.\d+", re.ASCII)
 _SMALLEST_MIB = 256
+_RESERVED_MIB = 64
 _MOST_GPUS = 64
 
 
@@ -114,28 +121,41 @@ def parse_bare_csv(lines: list[str]) -> Part | None:
 
 def _guessed(rows: list[list[str]]) -> list[str] | None:
     """Names for the cells of rows that tell by their values what they are; "?" for others; None: no such rows."""
-    first = rows[0]
-    if any(len(row) != len(first) for row in rows):
+    count = len(rows[0])
+    if any(len(row) != count for row in rows):
         return None
-    fields = ["?"] * len(first)
-    if len(first) == 1 and not is_placeholder(first[0]):  # the name alone, or any other line
-        return ["name"] if all(_NAME.fullmatch(row[0]) and gpu_fact(row[0]) for row in rows) else None
-    names = [place for place in (0, 1) if place < len(first) and all(_NAME.fullmatch(row[place]) for row in rows)]
-    if names:
-        fields[names[0]] = "name"
-    if names == [1] and all(row[0].isdecimal() and int(row[0]) < _MOST_GPUS for row in rows):
+    place = next((n for n in range(min(2, count)) if all(_is_name(row[n], count) for row in rows)), None)
+    rest = [cell for row in rows for n, cell in enumerate(row) if n != place and cell]
+    if not all(is_placeholder(cell) or _VALUE.fullmatch(cell) for cell in rest):
+        return None
+    fields = ["?"] * count
+    if place is None:
+        memory = _memory_fields(rows)
+        is_memory = memory is not None and all(_looks_like_memory(row[0]) for row in rows)
+        if not is_memory and (memory is not None or not any(cell.startswith("[") for cell in rest)):
+            return None  # numbers of anything
+    else:
+        fields[place] = "name"
+    if place == 1 and all(row[0].isdecimal() and int(row[0]) < _MOST_GPUS for row in rows):
         fields[0] = "index"
-    version = [
-        place for place in range(len(first)) if all(re.fullmatch(r"\d{3}\.\d+\.\d+", row[place]) for row in rows)
-    ]
-    if names and len(version) == 1:
-        fields[version[0]] = "driver_version"
-    if not names and all(is_placeholder(cell) or _is_number(cell) for row in rows for cell in row):
-        is_plain = len(first) > 1 and not any(is_placeholder(cell) for row in rows for cell in row[:3])
-        memory = _memory_fields(rows) if is_plain else None
-        has_brackets = any(re.fullmatch(r"\[.*\]", cell) for row in rows for cell in row)
-        return None if memory is None and not has_brackets else [*(memory or ()), *fields[len(memory or ()) :]]
-    return fields if names else None
+    versions = [n for n in range(count) if all(_VERSION.fullmatch(row[n]) for row in rows)]
+    if place is not None and len(versions) == 1:
+        fields[versions[0]] = "driver_version"
+    behind = 0 if place is None else place + 1
+    memory = _memory_fields([row[behind:] for row in rows]) or []
+    fields[behind : behind + len(memory)] = memory
+    return fields
+
+
+def _is_name(cell: str, count: int) -> bool:
+    """Whether a cell without any heading, one of ``count``, is surely the name of a GPU; alone it may be anything."""
+    is_unknown = count > 1 and re.fullmatch(r"NVIDIA [A-Z]\S*.*\d.*", cell) is not None
+    return is_unknown or gpu_fact(cell) is not None
+
+
+def _looks_like_memory(cell: str) -> bool:
+    """Whether a number is just below a whole number of GiB, as memory is and clocks hardly are."""
+    return -(_mib(cell) or 0) % 1024 <= _RESERVED_MIB
 
 
 def _memory_fields(rows: list[list[str]]) -> list[str] | None:
@@ -143,21 +163,16 @@ def _memory_fields(rows: list[list[str]]) -> list[str] | None:
 
     Of these, nothing tells which is which, but where one is 0: no card is ever used to its last MiB.
     """
-    numbers = [[_mib(cell) for cell in row[:3]] for row in rows]
-    sizes = [(a, b, c) for a, b, c in (row for row in numbers if len(row) == 3) if None not in (a, b, c)]  # noqa: PLR2004
-    if len(sizes) != len(rows) or any(a != (b or 0) + (c or 0) or (a or 0) < _SMALLEST_MIB for a, b, c in sizes):
+    sizes = []
+    for row in rows:
+        total, *parts = [_mib(cell) for cell in row[:3]] or [None]
+        if total is None or len(parts) != 2 or None in parts or total < _SMALLEST_MIB:  # noqa: PLR2004 - used and free
+            return None
+        sizes.append((total, parts[0] or 0, parts[1] or 0))
+    if any(total != one + other for total, one, other in sizes):
         return None
-    for used, fields in (
-        (2, ["memory.total", "memory.free", "memory.used"]),
-        (1, ["memory.total", "memory.used", "?"]),
-    ):
-        if all(row[used] == 0 for row in sizes):
-            return fields
-    return ["memory.total", "?", "?"]
-
-
-def _is_number(cell: str) -> bool:
-    return re.fullmatch(r"-?\d+(?:\.\d+)?(?: (?:MiB|MHz|W|%))?", cell) is not None
+    places = [place for place in (1, 2) if all(row[place] == 0 for row in sizes)]
+    return ["memory.total", *("memory.used" if places == [place] else "?" for place in (1, 2))]
 
 
 def _header(line: str) -> list[str] | None:

@@ -56,7 +56,7 @@ class Failure(NamedTuple):
 def find_failure(lines: list[str]) -> Failure | None:
     """The failure of the tool itself that a text tells of."""
     text = "\n".join(lines)
-    small = text.lower()
+    small = text.lower().replace("\u2019", "'")
     if len(small) != len(text):  # of a few letters the small one is longer
         text = small
     for kind, words, pattern in _OWN:

@@ -9,7 +9,8 @@ from envkit.model.driver import Gpu
 from envkit.probes.smi_part import Part, cuda_in, driver_in, is_cut_name, is_placeholder, name_in, without_repeats
 
 _GPU = re.compile(r"\bGPU (\d{1,3}): (.+?) \((?:UUID|S/N):")
-_MIG = re.compile(r"^\s*MIG \d+[cg]\S*\s+Device\s+\d+:")
+_MIG = re.compile(r"(?:^|\s)MIG \d+[cg]\S*\s+Device\s+\d+:")
+_OTHER = re.compile(r"^# gpu +(?:pid|idx|pwr|sm)\b|\bCPU Affinity +NUMA Affinity|^ +X +=? ?Self\b|^ *GPU0 +X\b")
 _VERSION = re.compile(r"^\s*(NVIDIA-SMI|NVML|DRIVER|KMD|CUDA(?: UMD)?) version\s*:\s*(.*?)\s*$", re.IGNORECASE)
 
 
@@ -21,9 +22,14 @@ def parse_list(lines: list[str]) -> Part | None:
         if found is not None:
             name = name_in(found[2])
             gpus.append(Gpu(int(found[1]), name, name_truncated=is_cut_name(name)))
-        elif gpus and _MIG.match(line):
+        elif gpus and _MIG.search(line):
             gpus[-1] = replace(gpus[-1], mig="Enabled")
     return Part(without_repeats(gpus)) if gpus else None
+
+
+def parse_other(lines: list[str]) -> Part | None:
+    """What ``nvidia-smi topo``, ``dmon`` and ``pmon`` print: it tells nothing of what is read here."""
+    return Part(is_complete=False) if any(_OTHER.search(line) for line in lines) else None
 
 
 def parse_version(lines: list[str]) -> Part | None:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 _HEADER = re.compile(
     r"NVIDIA-SMI[:\s]+(?P<smi>[^\s|,;]+)(?:[\s|,;]+(?:Driver|KMD)\s+Version\s*:\s*(?P<driver>[^\s|,;]+))?"
     r"(?:[\s|,;]+CUDA\s+(?:UMD\s+)?Version\s*:\s*(?P<cuda>[^\n|]*))?"
-    r"|(?:Driver|KMD) Version: *(?P<cut_driver>[^\s|]+) {2,}CUDA (?:UMD )?Version: *(?P<cut_cuda>[^\n|]*\|)"
+    r"|(?:Driver|KMD) Version: *(?P<cut_driver>[^\s|]+) {2,}CUDA (?:UMD )?Version: *(?P<cut_cuda>[^\n|]*)"
 )
 """Also where a terminal has broken the line, or the left half is lost."""
 _FIRST = re.compile(
-    rf"(?:^|\|)\s*(?P<index>\d{{1,3}})\s+(?P<name>[^|]+?)\s*\|\s*(?:{BUS_ID}|N/A|ERR!)\s+(?:On|Off|N/A|ERR!)\s*(?:\||$)"
+    rf"(?:^|\|)\s*(?P<index>\d{{1,3}})\s+(?P<name>[^|]+?)\s*\|"
+    rf"\s*(?:{BUS_ID}(?:\s+(?:On|Off|N/A|ERR!))?|(?:N/A|ERR!)\s+(?:On|Off|N/A|ERR!))\s*(?:\||$)"
 )
 _FIRST_CUT = re.compile(r"\|\s*(?P<index>\d{1,3})\s+(?P<name>[^\s|][^|]*)(?P<bar>\|[^|]*)?$")
 _MODE = re.compile(r"(?P<name>.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM|ERR!|Unknown|Enabled|Disabled)\*?$")
@@ -41,7 +42,8 @@ _RULE = re.compile(r"[\s|+=-]*")
 _GPU_HEADING = re.compile(r"\bGPU\s+Name\b")
 _OTHER_HEADING = re.compile(r"\bprocesses:|\bMIG devices:|\bPID\b|\bGI\s+CI\b", re.IGNORECASE)
 _MARK = re.compile(
-    r"\| NVIDIA-SMI \d|Volatile Uncorr\. ECC|GPU-Util +Compute M\.|\| Processes: .*\||\| MIG devices: .*\|"
+    r"NVIDIA-SMI \d{3}\.|Volatile Uncorr\. ECC|GPU-Util +Compute M\.|\| Processes: .*\||\| MIG devices: .*\|"
+    r"|\d+MiB / +\d+MiB +\|"
 )
 _MIG_CELLS = 3
 
@@ -82,6 +84,7 @@ class _Rows:
         self.close()
         told = _name(name, has_mode=self.has_mode)
         self.gpus.append(Gpu(index, told, name_truncated=is_cut_name(told)))
+        self.is_complete &= told is not None
         self.awaited = 2
 
     def second(self, line: str) -> bool:
@@ -146,7 +149,7 @@ def _rows_part(header: re.Match[str] | None, body: str, *, is_last: bool) -> Par
     if not body and told_cuda is None and told != header["smi"]:
         driver = None  # the text ends here: the number may be cut
     is_told = (driver is not None or is_placeholder(told)) and (
-        told_cuda is None or cuda is not None or is_placeholder(told_cuda.rstrip("|"))
+        told_cuda is None or cuda is not None or is_placeholder(told_cuda)
     )
     return Part(gpus, driver, cuda, is_complete=bool(gpus) and is_told and rows.is_complete)
 

@@ -11,7 +11,7 @@ from envkit.model.driver import SmiReport
 from envkit.probes.smi_csv import parse_bare_csv, parse_csv
 from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, find_shell_failure, library_version
 from envkit.probes.smi_lines import clean_lines
-from envkit.probes.smi_list import parse_list, parse_version
+from envkit.probes.smi_list import parse_list, parse_other, parse_version
 from envkit.probes.smi_query import parse_query, parse_xml
 from envkit.probes.smi_table import parse_table
 
@@ -30,7 +30,7 @@ def parse_smi(text: str) -> SmiReport:
     Where it holds several outputs, the GPUs are those of one of them, with the versions that stand there.
     """
     lines = clean_lines(text)
-    layouts = (parse_table, parse_query, parse_csv, parse_list, parse_version)
+    layouts = (parse_table, parse_query, parse_csv, parse_list, parse_version, parse_other)
     found = [part for part in (parse_xml("\n".join(lines)), *(layout(lines) for layout in layouts)) if part is not None]
     failure = find_failure(lines)
     if failure is None and not any(part.gpus for part in found):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import yaml
+
+from envkit import resources
 from envkit.probes.smi_text import parse_smi
 from tests.support.smi import ENTRIES, MORE, facts, stated, text_of
 
@@ -134,3 +138,87 @@ def test_an_output_that_mixes_layouts_tells_one_of_them():
     report = parse_smi(f"{table}\n$ nvidia-smi -L\n{listed}")
     assert (report.status, str(report.driver_version), report.cuda_version) == ("ok", "470.86", "11.4")
     assert [(gpu.name, gpu.mig) for gpu in report.gpus] == [("NVIDIA H100 80GB HBM3", "Enabled")]
+
+
+BARE_ROWS = {
+    "0, NVIDIA GeForce RTX 4090, 24564, 4000, 20564, 45, 62": (0, "NVIDIA GeForce RTX 4090", 24564, None, None),
+    "3, Tesla K80, 11441, 11441, 0, 33": (3, "Tesla K80", 11441, 0, None),
+    "NVIDIA A100-SXM4-40GB, 535.104.05": (0, "NVIDIA A100-SXM4-40GB", None, None, "535.104.05"),
+    "Tesla T4, 470.82, 15109 MiB": (0, "Tesla T4", None, None, None),
+    "NVIDIA GeForce RTX 9999, 24576 MiB, P8": (0, "NVIDIA GeForce RTX 9999", None, None, None),
+    "2004, 1900, 104, 44, [Not Supported]": (0, None, 2004, None, None),
+    "GeForce RTX 3090": (0, "GeForce RTX 3090", None, None, None),
+}
+NO_ROWS = (
+    "1590, 1590, 0, 44", "9501, 9501, 0", "1, 2, 3", "NVIDIA drivers are installed, but nothing works",
+    "Tesla Model 3, 2020",
+    "NVIDIA driver, 470", "NVIDIA Studio Driver 560.81", "[x]", "- [x] done", "[ERROR] failed, [N/A]",
+)  # fmt: skip
+
+
+def test_rows_without_header_and_command_tell_what_is_sure():
+    for text, (index, name, total, used, driver) in BARE_ROWS.items():
+        report = parse_smi(f"{text}\n")
+        (gpu,) = report.gpus
+        assert (gpu.index, gpu.name, gpu.memory_total_mib, gpu.memory_used_mib) == (index, name, total, used), text
+        assert (None if report.driver_version is None else str(report.driver_version)) == driver, text
+
+
+def test_other_lines_with_commas_are_no_rows():
+    for text in NO_ROWS:
+        assert parse_smi(f"{text}\n").error_kind == "unknown-text", text
+
+
+PARTS = {
+    "Driver Version: 470.57.02    CUDA Version: 11.4": ("470.57.02", "11.4"),
+    "| 23%   39C    P8     9W / 250W |      7MiB / 12196MiB |      0%      Default |": (None, None),
+    "It is NVIDIA-SMI 470.57.02": (None, None),
+    "        GPU0    GPU1    CPU Affinity    NUMA Affinity\nGPU0     X      PHB     0-11            N/A": (None, None),
+    "# gpu        pid  type    sm   mem   enc   dec   command\n    0       1234     C    10     2     -": (None, None),
+    "Driver Version                            : 470.57.02": ("470.57.02", None),
+}  # fmt: skip
+
+
+def test_parts_and_other_outputs_are_recognised_and_tell_no_gpu():
+    for text, versions in PARTS.items():
+        report = parse_smi(f"{text}\n")
+        assert (report.status, report.error_kind, report.gpus) == ("partial", None, ()), text
+        driver = None if report.driver_version is None else str(report.driver_version)
+        assert (driver, report.cuda_version) == versions, text
+
+
+def test_a_table_of_vgpus_lists_the_boards():
+    text = """\
+| NVIDIA-SMI 510.47.03              Driver Version: 510.47.03                 |
+|---------------------------------+------------------------------+------------+
+| GPU  Name                       | Bus-Id                       | GPU-Util   |
+|      vGPU ID     Name           | VM ID     VM Name            | vGPU-Util  |
+|=================================+==============================+============|
+|   0  Tesla T4                   | 00000000:3B:00.0             |   0%       |
+|      3251634213  GRID T4-2Q     | 1db8...  win10               |      0%    |
++---------------------------------+------------------------------+------------+
+"""
+    report = parse_smi(text)
+    assert (report.status, str(report.driver_version)) == ("partial", "510.47.03")
+    assert [gpu.name for gpu in report.gpus] == ["Tesla T4"]
+
+
+def test_a_log_that_has_lost_its_blanks_tells_the_memory_of_whole_gpus_alone():
+    text = text_of(next(entry for entry in ENTRIES if entry["file"].startswith("047-")))
+    flat = "\n".join(" ".join(line.split()) for line in f"{text}\nFB Memory Usage\nTotal : 81559 MiB\n".split("\n"))
+    (gpu,) = parse_smi(flat).gpus
+    assert (gpu.name, gpu.mig, gpu.memory_total_mib) == ("NVIDIA H100 80GB HBM3", "Enabled", None)
+    whole = flat.replace("MIG Device", "No Device")
+    assert parse_smi(whole).gpus[0].memory_total_mib == 81559
+
+
+def test_every_word_of_the_shells_is_found_and_has_a_source():
+    words = yaml.safe_load(resources.data_file("shell_words.yaml").read_text(encoding="utf-8"))
+    for place in ("behind", "at_the_end", "before", "denied"):
+        for group in words[place]:
+            assert set(group["src"]) <= set(words["sources"])
+    plain = [word for group in words["behind"] for word in group["words"] if not re.search(r"[?|\[]", word)]
+    assert len(plain) > 90
+    assert {parse_smi(f"bash: nvidia-smi: {word}\n").error_kind for word in plain} == {"command-not-found"}
+    plain = [word for group in words["denied"] for word in group["words"] if not re.search(r"[?|\[]", word)]
+    assert {parse_smi(f"sh: 1: nvidia-smi: {word}\n").error_kind for word in plain} == {"permission-denied"}
