@@ -1,0 +1,97 @@
+"""The matrix for people: an overview by release, or each build with its spec."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from envkit.cli.colours import paint
+from envkit.cli.render import table
+from envkit.operations.matrix_page import pythons_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from envkit.operations.machine import Machine
+    from envkit.operations.matrix import MatrixResult, Row
+
+_MARKS = {True: "*", False: "", None: "?"}
+_WORDS = {True: "yes", False: "no", None: "?"}
+_COLOURS = {"yes": "green", "no": "red", "?": "yellow"}
+
+
+def matrix_lines(result: MatrixResult) -> list[str]:
+    """One row per release, or, once a torch or a CUDA is asked for, one per build."""
+    if result.page is not None:
+        return [f"Wrote {result.page}: open it in a browser."]
+    is_narrow = result.wanted.torch is not None or result.wanted.cuda is not None
+    lines = _builds(result.rows) if is_narrow else _overview(result.rows)
+    return [*lines, "", *_legend(result, is_narrow=is_narrow)]
+
+
+def _overview(rows: Sequence[Row]) -> list[str]:
+    cells = []
+    for release, group in groupby(rows, key=lambda row: row.release):
+        found = list(group)
+        pip = [row for row in found if row.installer == "pip"]
+        cells.append(
+            (
+                release.torch,
+                " ".join(_build(row) for row in reversed(pip)),
+                " ".join(row.build.cuda or "cpu" for row in reversed(found) if row.installer == "conda"),
+                pythons_text(pip[0] if pip else found[0]),
+                release.torchvision,
+                release.torchaudio or "",
+            )
+        )
+    return table(("TORCH", "CUDA BUILDS (PIP)", "CUDA (CONDA)", "PYTHON", "TORCHVISION", "TORCHAUDIO"), cells)
+
+
+def _build(row: Row) -> str:
+    sure = "" if row.is_well_known else "~"
+    return f"{sure}{row.build.cuda or 'cpu'}{_MARKS[row.fits]}"
+
+
+def _builds(rows: Sequence[Row]) -> list[str]:
+    cells = [
+        (
+            row.release.torch,
+            ("" if row.is_well_known else "~") + (row.build.cuda or "cpu"),
+            row.installer,
+            pythons_text(row),
+            " ".join(row.known),
+            _WORDS[row.fits],
+            row.command or "no spec ships",
+        )
+        for row in rows
+    ]
+    head, *lines = table(("TORCH", "CUDA", "INSTALLER", "PYTHON", "PLATFORMS", "FITS", "COMMAND"), cells)
+    place = head.index("FITS")
+    return [head, *(_painted(line, _WORDS[row.fits], place) for line, row in zip(lines, rows, strict=True))]
+
+
+def _painted(line: str, word: str, place: int) -> str:
+    return f"{line[:place]}{paint(word, _COLOURS[word])}{line[place + len(word) :]}"
+
+
+def _legend(result: MatrixResult, *, is_narrow: bool) -> Iterator[str]:
+    yield _machine(result.machine)
+    if is_narrow:
+        for why, group in groupby(sorted((row for row in result.rows if row.why), key=_why), key=_why):
+            builds = dict.fromkeys(f"{row.release.torch}+{row.build.label}" for row in group)
+            yield f"{', '.join(builds)}: {why}"
+    else:
+        yield "* fits this machine   ? cannot be told here   without a mark: does not fit. --torch V shows why."
+    if not all(row.is_well_known for row in result.rows):
+        yield "~ that there is such a build is not sure."
+
+
+def _why(row: Row) -> str:
+    return row.why or ""
+
+
+def _machine(machine: Machine) -> str:
+    if machine.driver is None:
+        return f"This machine: {machine.platform}; no NVIDIA driver answers here."
+    names = ", ".join(dict.fromkeys(gpu.name or "?" for gpu in machine.gpus)) or "none listed"
+    return f"This machine: {machine.platform}; driver {machine.driver}; GPU: {names}."
