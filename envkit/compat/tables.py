@@ -30,11 +30,13 @@ class DriverNeed:
         minimum: below it the build does not run.
         toolkit: the driver that the toolkit was released with; between the two, newer features do not work.
         known: how well ``minimum`` is known.
+        source: an address, or None.
     """
 
     minimum: str
     toolkit: str | None
     known: str
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,13 @@ class ArchList:
         capabilities: compute capabilities it has machine code for, ascending.
         ptx: those it has PTX for, compiled at first use on this or any newer capability.
         known: how well.
+        source: an address or the name of what was read, or None.
     """
 
     capabilities: tuple[str, ...]
     ptx: tuple[str, ...]
     known: str
+    source: str | None = None
 
 
 @functools.cache
@@ -105,7 +109,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     if not floors:
         return None
     minimum = min(floors, key=version_key)
-    return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum])
+    return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum], _source("cuda_toolkits", rule["src"]))
 
 
 def served_cuda(driver: DriverVersion, platform: str) -> str | None:
@@ -136,8 +140,23 @@ def toolkit_update(nvcc: str) -> str | None:
     return match and match[1]
 
 
-def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
-    """The GPU code of torch's wheel for a build CUDA and platform; where two rows tell, the better known one's."""
+def _source(table: str, ids: list[str]) -> str | None:
+    """The first address among the sources of a row, or else the name of what was read."""
+    found = [_table(table)["sources"][name] for name in ids]
+    return next(
+        (row["url"] for row in found if row["url"]), next((row["name"] for row in found if "name" in row), None)
+    )
+
+
+def arch_list(torch: str, cuda: str, platform: str, package: str = "wheel") -> ArchList | None:
+    """The GPU code of torch's package for a build CUDA and platform; where two rows tell, the better known one's.
+
+    Args:
+        torch: version, with or without a label.
+        cuda: build CUDA.
+        platform: conda's name.
+        package: "wheel", or "conda" for that of the channel pytorch.
+    """
     release, build, machine = torch.partition("+")[0], build_label(cuda), MACHINES.get(platform)
     rows = [
         row
@@ -145,13 +164,23 @@ def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
         if release in row["torch"]
         and row["build"] == build
         and row["platform"] == machine
-        and row["package"].startswith("wheel")
+        and row["package"].startswith(package)
     ]
     if not rows:
         return None
     best = min(rows, key=lambda row: row["status"] != "confirmed")
     code = {kind: _capabilities(best["arch_list"], kind) for kind in ("sm", "compute")}
-    return ArchList(code["sm"], code["compute"], best["status"])
+    return ArchList(code["sm"], code["compute"], best["status"], _source("arch_lists", best["src"]))
+
+
+def compiled_range(cuda: str) -> tuple[str, str, str] | None:
+    """The oldest and newest compute capability that nvcc of a release compiles for, and how well that is known."""
+    row = toolkit_row(cuda)
+    sm = None if row is None else row.get("sm")
+    if not sm or not sm.get("min") or not sm.get("max"):
+        return None
+    ends = _capabilities([sm["min"], sm["max"]], "sm")
+    return ends[0], ends[-1], sm["status"]
 
 
 def _capabilities(entries: list[str], kind: str) -> tuple[str, ...]:
@@ -189,3 +218,8 @@ def releases_table() -> tuple[dict[str, Any], ...]:
 def gpus_table() -> dict[str, Any]:
     """``gpus.yaml`` as it is written; not to be changed."""
     return _table("gpus")
+
+
+def driver_plans_table() -> dict[str, Any]:
+    """``driver_plans.yaml`` as it is written; not to be changed."""
+    return _table("driver_plans")

@@ -46,22 +46,31 @@ class Gpu:
 
     Attributes:
         index: nvidia-smi's number, which is not always CUDA's.
-        name: the marketing name, whole.
+        name: the marketing name, as it was printed.
         memory_total_mib: MiB.
-        compute_capability: such as ``8.6``.
+        compute_capability: such as ``8.6``, as the tool tells it; what a name tells is ``envkit.compat.gpus.gpu_fact``.
+        memory_used_mib: MiB.
+        mig: the MIG mode, ``Enabled`` or ``Disabled``; None also where the GPU has none.
+        name_truncated: the tool's table had no room for the whole name, which ends in three dots.
     """
 
     index: int
     name: str | None
     memory_total_mib: int | None = None
     compute_capability: str | None = None
+    memory_used_mib: int | None = None
+    mig: str | None = None
+    name_truncated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The fields known here of an object of ``gpus`` in ``envkit gpu --json``."""
+        """An object of ``gpus`` in ``envkit gpu --json``."""
         return {
             "index": self.index,
             "name": self.name,
+            "name_truncated": self.name_truncated,
             "memory_total_mib": self.memory_total_mib,
+            "memory_used_mib": self.memory_used_mib,
+            "mig": self.mig,
             "compute_capability": self.compute_capability,
         }
 

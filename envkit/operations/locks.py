@@ -45,8 +45,10 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
             why="To make one, indexes have to be asked for versions and hashes.",
             hint=f"Run `envkit lock {spec.path}` once where there is a network.",
         )
-    from envkit.operations.lock import lock_spec  # noqa: PLC0415 - most locks are there, and start-up counts
+    from envkit.operations.fit import check_spec  # noqa: PLC0415 - most locks are there, and start-up counts
+    from envkit.operations.lock import lock_spec  # noqa: PLC0415
 
+    check_spec(spec, options)
     make = functools.partial(
         lock_spec,
         found.path,

@@ -149,7 +149,10 @@ def read_spec_or_lock(path: Path, shown: str, progress: Progress | None = None) 
         NotFoundError: there is no such file.
         InvalidFileError: it is neither.
     """
-    from envkit.operations.foreign import read_foreign, read_foreign_text  # noqa: PLC0415 - start-up, and they import this
+    from envkit.operations.foreign import (  # noqa: PLC0415 - start-up, and they import this
+        read_foreign,
+        read_foreign_text,
+    )
 
     text, progress = read_given_file(path, shown), progress if progress is not None else Silent()
     found = read_foreign_text(text, shown, progress)
