@@ -58,7 +58,7 @@ def _code(torch: str | None, cuda: str, platform: str, package: Package) -> tupl
 def _glibc(torch: str, cuda: str | None, platform: str) -> dict[str, Any] | None:
     """The glibc of PyPI's own wheel; the other builds of a release are made on the same system."""
     release = release_of(torch)
-    plain = {} if release is None else (release.row["pypi_plain_wheel"] or {}).get(MACHINES.get(platform, ""), {})
+    plain = {} if release is None else (release.row.get("pypi_plain_wheel") or {}).get(MACHINES.get(platform, ""), {})
     found = needed_glibc(plain["sample_wheel"]) if plain.get("sample_wheel") else None
     if found is None:
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.compat.releases import build_cuda, releases
 from envkit.compat.tables import MACHINES, version_key
 from envkit.errors import NotFoundError, UsageError
+from envkit.operations.spec_index import spec_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -134,11 +135,19 @@ class _Known:
         if wanted.python is not None:
             told.append(self._releases(f"Python {wanted.python}", lambda item: wanted.python in self.pythons(item)))
         release = next((item for item in releases() if wanted.has_release(item) and self.builds(item)), None)
-        is_named = wanted.torch is not None and release is not None
-        if is_named and wanted.cuda not in {None, CPU, *self.builds(release)}:
-            near = near_ones(str(wanted.cuda), self.builds(release) - {CPU}) or [CPU]
-            told.append(f"Nearest for torch {release.torch}: {_and(near)}.")
+        if wanted.torch is not None and release is not None:
+            told.append(self._nearest(wanted, release))
         return " ".join(text for text in told if text)
+
+    def _nearest(self, wanted: WantedBuild, release: Release) -> str:
+        builds = self.builds(release)
+        if wanted.cuda in {None, CPU, *builds}:
+            return ""
+        near = []
+        for build in near_ones(str(wanted.cuda), builds - {CPU}):
+            name = spec_named(release.torch, build)
+            near.append(f"CUDA {build}{f' ({name})' if name else ''}")
+        return f"Nearest for torch {release.torch}: {_and(near)}." if near else ""
 
     @staticmethod
     def _releases(what: str, has: Callable[[Release], bool]) -> str:
