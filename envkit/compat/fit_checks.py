@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from envkit.compat.needs import number_pair
-from envkit.compat.tables import MAY_REFUSE, version_key
+from envkit.compat.tables import MAY_REFUSE, jetson_capabilities, version_key
 from envkit.model.fit import FitCheck
 
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ def _check_card(
     if not candidates:
         why = "Its compute capability is not known: neither nvidia-smi nor the table of GPUs tells it."
         return told("unknown", why, "`nvidia-smi --query-gpu=compute_cap --format=csv` tells it, with a newer driver.")
+    if card.capability in jetson_capabilities() and card.capability not in code:
+        why = "It is the GPU of a Jetson module: PyTorch's wheels are made for servers and have no code for it."
+        return told("warn", why, "Take NVIDIA's own wheels for JetPack, by a spec of your own that names their index.")
     by_code = [_has_code(item, code) for item in candidates]
     runs = [mine or _has_ptx(item, ptx) for mine, item in zip(by_code, candidates, strict=True)]
     if all(runs):

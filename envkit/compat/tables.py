@@ -173,6 +173,11 @@ def arch_list(torch: str, cuda: str, platform: str, package: str = "wheel") -> A
     return ArchList(code["sm"], code["compute"], best["status"], _source("arch_lists", best["src"]))
 
 
+def jetson_capabilities() -> tuple[str, ...]:
+    """Those of Jetson's GPUs, which take only code that was made for exactly them."""
+    return tuple(_table("arch_lists")["jetson"]["capabilities"])
+
+
 def compiled_range(cuda: str) -> tuple[str, str, str] | None:
     """The oldest and newest compute capability that nvcc of a release compiles for, and how well that is known."""
     row = toolkit_row(cuda)

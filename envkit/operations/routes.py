@@ -43,7 +43,7 @@ def routes_for(
         torch, cuda, installer, own = wanted.torch_version or "", wanted.cuda, wanted.installer, wanted.name
     release = release_of(torch) or newest_of(torch.partition("+")[0])
     specs = _specs(release, machine, installer, python, own)
-    return (*([specs] if specs is not None else []), *_driver(release, cuda, machine, installer, python))
+    return (*([specs] if specs is not None else []), *_driver(release, cuda, machine, python))
 
 
 def newest_fitting(machine: Machine, *, installer: str = "pip") -> Route | None:
@@ -63,7 +63,7 @@ def _specs(
             if name is None or name == own or wish is None or (release is not candidate and wish != (python or wish)):
                 continue
             if build.cuda is not None and fit_of(candidate.torch, build.cuda, wish, machine).fits is True:
-                return Route("use-spec", name, _why(candidate, build, release, python))
+                return Route("use-spec", name, _why(candidate, build, release))
     return _cpu(release, machine, installer, own)
 
 
@@ -88,11 +88,11 @@ def _python(release: Release, machine: Machine, wanted: str | None) -> str | Non
     return wanted if wanted in pythons else next(reversed(pythons), None)
 
 
-def _why(candidate: Release, build: Build, release: Release | None, python: str | None) -> str:
-    why = f"torch {candidate.torch} built for CUDA {build.cuda} fits this driver and card"
+def _why(candidate: Release, build: Build, release: Release | None) -> str:
+    why = f"torch {candidate.torch} built for CUDA {build.cuda} fits driver and card"
     if release is not None and candidate is not release:
         return f"No other build of torch {release.torch} fits; {why}."
-    return f"{why}." if python is None else f"{why}; it brings a Python that it has wheels for."
+    return f"{why}."
 
 
 def _cpu(release: Release | None, machine: Machine, installer: str, own: str | None) -> Route | None:
@@ -105,14 +105,11 @@ def _cpu(release: Release | None, machine: Machine, installer: str, own: str | N
     return None
 
 
-def _driver(
-    release: Release | None, cuda: str | None, machine: Machine, installer: str, python: str | None
-) -> list[Route]:
+def _driver(release: Release | None, cuda: str | None, machine: Machine, python: str | None) -> list[Route]:
     """A newer driver, where the driver is too old and the cards run the build and such a driver."""
     need = None if cuda is None else driver_need(cuda, machine.driver_platform)
     if need is None or cuda is None or machine.driver is None or machine.driver.parts >= version_key(need.minimum):
         return []
-    del installer
     if release is not None:
         wish = _python(release, machine, python)
         checks = fit_of(release.torch, cuda, wish, machine).checks if wish is not None else ()
