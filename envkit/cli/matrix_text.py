@@ -25,11 +25,11 @@ def matrix_lines(result: MatrixResult) -> list[str]:
     if result.page is not None:
         return [f"Wrote {result.page}: open it in a browser."]
     is_narrow = result.wanted.torch is not None or result.wanted.cuda is not None
-    lines = _builds(result.rows) if is_narrow else _overview(result.rows)
+    lines = _builds(result.rows) if is_narrow else _overview(result.rows, has_driver=result.machine.driver is not None)
     return [*lines, "", *_legend(result, is_narrow=is_narrow)]
 
 
-def _overview(rows: Sequence[Row]) -> list[str]:
+def _overview(rows: Sequence[Row], *, has_driver: bool) -> list[str]:
     cells = []
     for release, group in groupby(rows, key=lambda row: row.release):
         found = list(group)
@@ -37,8 +37,8 @@ def _overview(rows: Sequence[Row]) -> list[str]:
         cells.append(
             (
                 release.torch,
-                " ".join(_build(row) for row in reversed(pip)),
-                " ".join(row.build.cuda or "cpu" for row in reversed(found) if row.installer == "conda"),
+                " ".join(_build(row, has_driver=has_driver) for row in reversed(pip)),
+                " ".join(_build(row, has_driver=has_driver) for row in reversed(found) if row.installer == "conda"),
                 pythons_text(pip[0] if pip else found[0]),
                 release.torchvision,
                 release.torchaudio or "",
@@ -47,9 +47,9 @@ def _overview(rows: Sequence[Row]) -> list[str]:
     return table(("TORCH", "CUDA BUILDS (PIP)", "CUDA (CONDA)", "PYTHON", "TORCHVISION", "TORCHAUDIO"), cells)
 
 
-def _build(row: Row) -> str:
+def _build(row: Row, *, has_driver: bool) -> str:
     sure = "" if row.is_well_known else "~"
-    return f"{sure}{row.build.cuda or 'cpu'}{_MARKS[row.fits]}"
+    return f"{sure}{row.build.cuda or 'cpu'}{_MARKS[row.fits] if has_driver else ''}"
 
 
 def _builds(rows: Sequence[Row]) -> list[str]:
@@ -75,13 +75,16 @@ def _painted(line: str, word: str, place: int) -> str:
 
 
 def _legend(result: MatrixResult, *, is_narrow: bool) -> Iterator[str]:
-    yield _machine(result.machine)
+    yield machine_line(result.machine)
+    if result.machine.driver is None:
+        yield "Which CUDA builds fit cannot be told without one."
+    elif not is_narrow:
+        yield "* fits this machine   ? cannot be told   without a mark: does not fit, and --torch V says why."
     if is_narrow:
-        for why, group in groupby(sorted((row for row in result.rows if row.why), key=_why), key=_why):
+        told = [row for row in result.rows if row.why and (row.fits is not None or result.machine.driver is not None)]
+        for why, group in groupby(sorted(told, key=_why), key=_why):
             builds = dict.fromkeys(f"{row.release.torch}+{row.build.label}" for row in group)
             yield f"{', '.join(builds)}: {why}"
-    else:
-        yield "* fits this machine   ? cannot be told here   without a mark: does not fit. --torch V shows why."
     if not all(row.is_well_known for row in result.rows):
         yield "~ that there is such a build is not sure."
 
@@ -90,7 +93,8 @@ def _why(row: Row) -> str:
     return row.why or ""
 
 
-def _machine(machine: Machine) -> str:
+def machine_line(machine: Machine) -> str:
+    """The machine by which something was judged."""
     if machine.driver is None:
         return f"This machine: {machine.platform}; no NVIDIA driver answers here."
     names = ", ".join(dict.fromkeys(gpu.name or "?" for gpu in machine.gpus)) or "none listed"

@@ -173,8 +173,8 @@ def _row(cell: _Cell, builds: Mapping[str, Iterable[Build]], wanted: WantedBuild
         pythons = {name: pythons[name] for name in known}
     if not known:
         return None
-    fits, why = verdict(_fit(cell, spec, pythons, wanted, machine))
-    return Row(release, build, cell.installer, known, pythons, spec, wanted.python, fits, why)
+    fit = _fit(cell, spec, pythons, wanted, machine)
+    return Row(release, build, cell.installer, known, pythons, spec, wanted.python, fit.fits, fit.reason)
 
 
 def _fit(
@@ -193,10 +193,3 @@ def _fit(
     # of conda's packages the tables do not tell the Pythons, nor which GPUs they have code for
     checks = tuple(check for check in fit.checks if check.id == "driver")
     return SpecFit(False if any(check.status == "fail" for check in checks) else None, checks)
-
-
-def verdict(fit: SpecFit) -> tuple[bool | None, str | None]:
-    """Whether it fits, and what speaks against it or keeps it from being told, or what may not work."""
-    words = {False: ("fail",), None: ("unknown", "warn"), True: ("warn",)}[fit.fits]
-    told = dict.fromkeys(check.why for check in fit.checks if check.status in words and check.why)
-    return fit.fits, " ".join(told) or None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.operations.machine import Machine
     from envkit.operations.matrix import MatrixResult, Row
 
-SYSTEMS = {"linux-64": "Linux x86-64", "linux-aarch64": "Linux ARM64", "win-64": "Windows x86-64"}
+SYSTEMS = {"linux-64": "Linux", "win-64": "Windows", "linux-aarch64": "Linux on ARM"}
 _MARKS = {True: ("yes", "fits"), False: ("no", "does not fit"), None: ("unsure", "cannot be told")}
 
 
