@@ -25,7 +25,11 @@ def matrix_lines(result: MatrixResult) -> list[str]:
     if result.page is not None:
         return [f"Wrote {result.page}: open it in a browser."]
     is_narrow = result.wanted.torch is not None or result.wanted.cuda is not None
-    lines = _builds(result.rows) if is_narrow else _overview(result.rows, has_driver=result.machine.driver is not None)
+    lines = (
+        _builds(result.rows, result.machine.platform)
+        if is_narrow
+        else _overview(result.rows, has_driver=result.machine.driver is not None)
+    )
     return [*lines, "", *_legend(result, is_narrow=is_narrow)]
 
 
@@ -52,7 +56,7 @@ def _build(row: Row, *, has_driver: bool) -> str:
     return f"{sure}{row.build.cuda or 'cpu'}{_MARKS[row.fits] if has_driver else ''}"
 
 
-def _builds(rows: Sequence[Row]) -> list[str]:
+def _builds(rows: Sequence[Row], platform: str) -> list[str]:
     cells = [
         (
             row.release.torch,
@@ -61,13 +65,19 @@ def _builds(rows: Sequence[Row]) -> list[str]:
             pythons_text(row),
             " ".join(row.known),
             _WORDS[row.fits],
-            row.command or "no spec ships",
+            _command(row, platform),
         )
         for row in rows
     ]
     head, *lines = table(("TORCH", "CUDA", "INSTALLER", "PYTHON", "PLATFORMS", "FITS", "COMMAND"), cells)
     place = head.index("FITS")
     return [head, *(_painted(line, _WORDS[row.fits], place) for line, row in zip(lines, rows, strict=True))]
+
+
+def _command(row: Row, platform: str) -> str:
+    if row.command is None or row.spec is None:
+        return "no spec ships"
+    return row.command if platform in row.spec.platforms else f"{row.command} (on {' '.join(row.spec.platforms)})"
 
 
 def _painted(line: str, word: str, place: int) -> str:

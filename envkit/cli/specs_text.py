@@ -41,9 +41,7 @@ def fitting_lines(specs: Sequence[SpecEntry], machine: Machine) -> list[str]:
     lines = table(("NAME", "ENVIRONMENT", "CUDA", "PYTHON", "FITS", "BUT"), rows)
     lines += ["", machine_line(machine)]
     if machine.driver is None:
-        lines.append(
-            "Of CUDA builds it cannot be told: `envkit preflight SPEC --driver V --gpu NAME` tells it of another machine."
-        )
+        lines.append("For another machine: `envkit preflight SPEC --driver V --gpu NAME`.")
     unfit = len(specs) - len(shown)
     if unfit:
         lines.append(f"{unfit} of {len(specs)} do not fit: `envkit preflight SPEC` or --json says why.")

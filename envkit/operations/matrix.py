@@ -184,9 +184,9 @@ def _fit(
     wanted: WantedBuild,
     machine: Machine,
 ) -> SpecFit:
-    if spec is not None:
+    if spec is not None and machine.platform in spec.platforms:
         return fit_of_spec(spec, machine, python=wanted.python)
-    there = pythons.get(machine.platform)
+    there = pythons.get(machine.platform)  # the build is judged, also where no spec gives it
     fit = fit_of(cell.release.torch, cell.build.cuda, wanted.python or (there or ("",))[-1], machine)
     if cell.installer == "pip":
         return fit

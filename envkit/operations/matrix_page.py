@@ -89,17 +89,27 @@ def _line(index: int, row: Row) -> str:
     kind, word = _MARKS[row.fits]
     why = f"<small>{escape(row.why)}</small>" if row.why else ""
     sure = "" if row.is_well_known else "<small>not sure</small>"
-    command = f"<code>{escape(row.command)}</code>" if row.command else "<small>no spec ships</small>"
     cells = (
-        f"{escape(row.build.cuda or CPU)}{sure}",
-        escape(row.installer),
-        escape(pythons_text(row)),
-        escape(", ".join(SYSTEMS.get(name, name) for name in row.known)),
-        command,
-        f'<span class="mark {kind}">{word}</span>{why}',
+        f"<td>{escape(row.build.cuda or CPU)}{sure}</td>",
+        f"<td>{escape(row.installer)}</td>",
+        f'<td class="keep">{escape(pythons_text(row))}</td>',
+        f"<td>{escape(_systems(row.known))}</td>",
+        f"<td>{_command(row)}</td>",
+        f'<td><span class="mark {kind}">{word}</span>{why}</td>',
     )
-    columns = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr data-row="{index}"><th scope="row">{escape(row.release.torch)}</th>{columns}</tr>'
+    return f'<tr data-row="{index}"><th scope="row">{escape(row.release.torch)}</th>{"".join(cells)}</tr>'
+
+
+def _command(row: Row) -> str:
+    if row.command is None or row.spec is None:
+        return "<small>no spec ships</small>"
+    served = set(row.spec.platforms)
+    only = "" if served >= set(row.known) else f"<small>on {escape(_systems(row.spec.platforms))} alone</small>"
+    return f"<code>{escape(row.command)}</code>{only}"
+
+
+def _systems(platforms: Iterable[str]) -> str:
+    return ", ".join(SYSTEMS.get(name, name) for name in platforms)
 
 
 def pythons_text(row: Row) -> str:
