@@ -16,7 +16,7 @@ from envkit.compat.tables import MACHINES, MAY_REFUSE, build_label, plain_wheel_
 from envkit.operations.spec_index import spec_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 LOCKFILES = Path(__file__).resolve().parent.parent / "lockfiles"
 OLDEST = "1.10.0"
@@ -146,7 +146,11 @@ def _others(release: Release, platforms: list[str]) -> list[str]:
     """numpy, pip and setuptools; the bound that one platform needs holds for all of the spec."""
     bound = next(filter(None, (release.numpy_bound(platform) for platform in platforms)), "")
     numpy = f'"numpy{bound}"' if bound else "numpy"
-    return [numpy, "pip", '"setuptools<70"' if version_key(release.torch) < (2,) else "setuptools"]
+    return [numpy, "pip", _bounded("setuptools", release.bounds("pip"))]
+
+
+def _bounded(package: str, bounds: Mapping[str, str]) -> str:
+    return f'"{package}{bounds[package]}"' if package in bounds else package
 
 
 def _comment(release: Release) -> str:
@@ -168,9 +172,9 @@ def _conda_specs(release: Release) -> Iterator[tuple[str, str]]:
         python = _python(release, platforms)
         trio = {**_trio(release), **{name: version for name, version in conda.get("pair", {}).items() if name in TRIO}}
         pins = [f"{'pytorch' if project == 'torch' else project}={version}" for project, version in trio.items()]
-        # conda-forge for Python and all else; MKL 2024.1 lacks a symbol that these builds of torch need
+        # conda-forge for Python and all else
         channels = [*entry["channels"], *(["conda-forge"] if "conda-forge" not in entry["channels"] else [])]
-        others = ['"mkl<2024.1"', *_others(release, platforms)]
+        others = [_bounded("mkl", release.bounds("conda")), *_others(release, platforms)]
         lines = [f"name: {name}", f"summary: {_summary(release, cuda, python)}, by conda", f'python: "{python}"']
         lines += ["installer: conda", f"cuda: {_quoted(cuda)}"]
         lines.append(f"packages: [{', '.join([*pins, f'{package}={cuda}', *others])}]")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red"), "unknown": ("?", "yellow")}
 _WIDTH = 100
+"""Of a column; what is longer is told in full below the table where something is wrong with it."""
 _VERDICTS = {True: ("fits", "green"), False: ("does not fit", "red"), None: ("cannot be told", "yellow")}
 
 
@@ -47,7 +48,7 @@ def _table(checks: tuple[FitCheck, ...]) -> list[str]:
 
 
 def _short(text: str | None) -> str | None:
-    return None if text is None else textwrap.shorten(text, _WIDTH // 2 + 10, placeholder=" ...")
+    return None if text is None else textwrap.shorten(text, _WIDTH, placeholder=" ...")
 
 
 def _reason(check: FitCheck) -> list[str]:

@@ -155,15 +155,3 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
     cells = [header, *rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-
-
-def size_text(size_bytes: int | None) -> str:
-    """``1.8 GB``; "unknown size" for None."""
-    if size_bytes is None:
-        return "unknown size"
-    value = float(size_bytes)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:  # noqa: PLR2004 - decimal units, as indexes show them
-            return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"

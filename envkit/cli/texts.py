@@ -7,8 +7,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit.cli.colours import paint
-from envkit.cli.render import size_text, table
+from envkit.cli.render import table
 from envkit.model.environment import scripts_of
+from envkit.model.texts import size_text
 from envkit.operations.environments import word_for
 from envkit.operations.places import is_elsewhere
 from envkit.operations.specs import shipped_names

@@ -71,6 +71,9 @@ def gpu_fact(name: str | None) -> GpuFact | None:
 def _loose(told: str, key: str) -> GpuFact | None:
     """A name that is not in the table as it stands: without a brand, without what follows, or with a memory size."""
     geforce = [line for other, line in _lines() if other == f"geforce {key}"]
+    if len(geforce) == 1:
+        row = _row(geforce[0])
+        return GpuFact(row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ())))
     if geforce:
         return _agreed(told, geforce)
     bare = _MEMORY.sub("", key)

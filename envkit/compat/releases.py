@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.compat.tables import MACHINES, releases_table, version_key
+from envkit.compat.tables import MACHINES, bounds_table, releases_table, version_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +81,14 @@ class Release:
         system = "windows" if platform == "win-64" else "linux"
         bound = self.row["numpy"].get(system)
         return None if bound is None else str(bound)
+
+    def bounds(self, installer: str) -> dict[str, str]:
+        """Version specifiers that other packages must keep to, by their names: ``{"setuptools": "<70"}``."""
+        return {
+            row["package"]: row["specifier"]
+            for row in bounds_table()
+            if installer in row["installers"] and version_key(self.torch) <= version_key(row["until"])
+        }
 
     def index(self, label: str) -> str:
         """The address of the index that carries a build, without knowing whether PyPI does as well."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from envkit import resources
 
 if TYPE_CHECKING:
     from envkit.model.driver import DriverVersion
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
 """The tables' names of conda's platforms; CUDA builds exist for these alone."""
 
@@ -36,7 +33,7 @@ class DriverNeed:
     minimum: str
     toolkit: str | None
     known: str
-    source: str | None = None
+    source: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +50,15 @@ class ArchList:
     capabilities: tuple[str, ...]
     ptx: tuple[str, ...]
     known: str
-    source: str | None = None
+    source: str | None = field(default=None, compare=False)
 
 
 @functools.cache
 def _table(name: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - costs start-up time
+
     text = resources.data_file(f"{name}.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
+    table: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader, and our own file
     return table
 
 
@@ -100,7 +99,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     released: dict[str, str] = {
         update[f"driver_{system}"]: update["driver_status"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE
+        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE and not is_candidate(update)
     }
     rule = row["minor_version_minimum"]
     floors = dict(released)
@@ -110,6 +109,11 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
         return None
     minimum = min(floors, key=version_key)
     return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum], _source("cuda_toolkits", rule["src"]))
+
+
+def is_candidate(update: dict[str, Any]) -> bool:
+    """Whether an update of a toolkit's row is a release candidate, which is no release: 11.0.1."""
+    return str(update["update"]).endswith(" RC")
 
 
 def served_cuda(driver: DriverVersion, platform: str) -> str | None:
@@ -122,7 +126,9 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
         row["toolkit"]
         for row in _table("cuda_toolkits")["toolkits"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and version_key(update[f"driver_{system}"]) <= driver.parts
+        if update.get(f"driver_{system}")
+        and not is_candidate(update)
+        and version_key(update[f"driver_{system}"]) <= driver.parts
     ]
     return max(served, key=version_key, default=None)
 
@@ -218,6 +224,11 @@ def cudnn_wheels_table() -> dict[str, Any]:
 def releases_table() -> tuple[dict[str, Any], ...]:
     """The releases of ``pytorch_releases.yaml`` as they are written; not to be changed."""
     return tuple(_table("pytorch_releases")["releases"])
+
+
+def bounds_table() -> tuple[dict[str, Any], ...]:
+    """The bounds of ``pytorch_releases.yaml`` for packages beside torch; not to be changed."""
+    return tuple(_table("pytorch_releases")["bounds"])
 
 
 def gpus_table() -> dict[str, Any]:

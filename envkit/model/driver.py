@@ -89,6 +89,9 @@ class SmiReport:
         banner: the text that plain ``nvidia-smi`` prints, on failure what it said; None when it was not found or run.
         exit_status: that of the query; None when it did not end by itself.
         found_at: the program that was run.
+        cuda_version: the newest CUDA that the driver serves ("12.2"); not what is installed.
+        library_version: with ``nvml-driver-library-mismatch``: that of NVIDIA's library, as far as it is told.
+        module_version: likewise: that of the kernel module that is loaded.
     """
 
     status: Literal["ok", "partial", "error"]
@@ -99,12 +102,6 @@ class SmiReport:
     banner: str | None = None
     exit_status: int | None = None
     found_at: str | None = None
-
-    @property
-    def cuda_version(self) -> str | None:
-        """The newest CUDA that the driver serves, from the banner's first lines; not what is installed.
-
-        Since driver 610 the banner calls it "CUDA UMD Version" (https://docs.nvidia.com/deploy/nvidia-smi).
-        """
-        found = re.search(r"CUDA (?:UMD )?Version\s*:\s*([0-9]+\.[0-9]+)", self.banner or "", re.ASCII)
-        return None if found is None else found[1]
+    cuda_version: str | None = None
+    library_version: str | None = None
+    module_version: str | None = None

@@ -22,7 +22,8 @@ from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
-from envkit.operations.plan import Plan, Seconds, check_place, make_plan
+from envkit.operations.plan import Plan, Seconds, make_plan
+from envkit.operations.prefix_places import check_place
 from envkit.operations.recovery import recover, undo
 from envkit.operations.remove import tell_users
 from envkit.operations.requirement_spec import spec_for

@@ -9,6 +9,7 @@ from envkit.model.fit import FitCheck
 
 if TYPE_CHECKING:
     from envkit.model.driver import SmiReport
+    from envkit.model.fit import Card
     from envkit.operations.machine import Machine
     from envkit.probes.nvidia_kernel import KernelReport
 
@@ -44,6 +45,21 @@ def check_smi(machine: Machine, kernel: KernelReport) -> tuple[FitCheck, ...]:
     serves = f", serves CUDA {smi.cuda_version} at most" if smi.cuda_version is not None else ""
     found = f"driver {machine.driver or 'of unknown version'}{serves}; {smi.found_at}"
     return (_told(status, found, None if status == "ok" else f"Its answer is incomplete. {smi.message or ''}".strip()),)
+
+
+def check_machine(machine: Machine) -> tuple[FitCheck, ...]:
+    """The GPUs and the C library of a machine of which nothing in particular is asked."""
+    checks = [
+        FitCheck("gpu", "ok" if card.capability is not None else "unknown", card.title, why=_unknown_card(card))
+        for card in machine.cards
+    ]
+    if machine.glibc is not None:
+        checks.append(FitCheck("glibc", "ok", f"{machine.glibc[0]}.{machine.glibc[1]}"))
+    return tuple(checks)
+
+
+def _unknown_card(card: Card) -> str | None:
+    return None if card.capability is not None else "Neither nvidia-smi nor the table of GPUs tells its capability."
 
 
 def driver_versions(smi: SmiReport, kernel: KernelReport) -> tuple[str | None, str | None]:

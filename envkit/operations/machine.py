@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.compat.gpus import gpu_fact
+from envkit.compat.tables import MACHINES
 from envkit.errors import UsageError
 from envkit.model.driver import DriverVersion, Gpu
 from envkit.model.fit import Card
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from envkit.model.driver import SmiReport
+
+
+_PLATFORMS = (*MACHINES, "osx-64", "osx-arm64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,10 @@ def described_machine(driver: str | None, gpus: Sequence[str], platform: str | N
         platform: conda's name; None: that of this machine.
 
     Raises:
-        UsageError: ``driver`` is no version.
+        UsageError: ``driver`` is no version, or ``platform`` is not known.
     """
+    if platform is not None and platform not in _PLATFORMS:
+        raise UsageError(f"The platform {platform} is not known.", hint=f"Known: {', '.join(_PLATFORMS)}.")
     try:
         version = None if driver is None else DriverVersion.parse(driver)
     except ValueError as error:

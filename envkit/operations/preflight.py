@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any
 from envkit import paths
 from envkit.errors import EnvkitError, UnfitMachineError, UsageError
 from envkit.model.driver import DriverVersion
-from envkit.model.lock import Lock
-from envkit.model.spec import PLATFORMS
 from envkit.operations.driver_plan import DriverPlan, plan_driver
-from envkit.operations.environments import prefix_from
-from envkit.operations.gpu_checks import MISMATCH, check_smi, driver_versions
+from envkit.operations.gpu_checks import MISMATCH, check_machine, check_smi, driver_versions
 from envkit.operations.machine import Machine, described_machine, this_machine
 from envkit.operations.routes import newest_fitting, routes_for
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
-from envkit.operations.specs import SpecFile, find_spec, names_file, read_lock, read_spec_or_lock
 from envkit.operations.system_checks import SystemNeed, system_checks
 from envkit.probes.host import this_system
 from envkit.probes.nvidia_kernel import look_at_kernel
@@ -27,10 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from envkit.model.fit import FitCheck, Route
+    from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
     from envkit.probes.nvidia_kernel import KernelReport
 
+ROOT = Path("/")
+"""Below it lies what the kernel and the system say of themselves."""
 _EXAMPLE = '--driver 535.104.05 --gpu "NVIDIA A100-SXM4-80GB"'
 
 
@@ -90,7 +89,7 @@ def preflight(
     gpus: Sequence[str] = (),
     platform: str | None = None,
     network: bool = False,
-    root: Path = Path("/"),
+    root: Path | None = None,
 ) -> PreflightResult:
     """Judge a spec's name, or the file of a spec or of a lock.
 
@@ -101,22 +100,22 @@ def preflight(
         gpus: likewise, one name for each.
         platform: likewise.
         network: whether indexes and channels are asked as well.
-        root: whose files tell what the kernel sees.
+        root: whose files tell what the kernel sees; None: this machine's.
 
     Raises:
         EnvkitError: there is no such spec, or it is wrong; or the description of the machine is.
     """
-    if platform is not None and platform not in PLATFORMS:
-        raise UsageError(f"--platform {platform} is not known.", hint=f"Known: {', '.join(PLATFORMS)}.")
     is_described = driver is not None or bool(gpus) or platform is not None
     if is_described and network:
         raise UsageError("--network asks the indexes from here, so it does not go with another machine's description.")
-    spec, lock = _wanted(name_or_file, progress)
+    spec, lock = (None, None) if name_or_file is None else _wanted(name_or_file, progress)
+    root = ROOT if root is None else root
     kernel = look_at_kernel(root)
     machine = described_machine(driver, gpus, platform) if is_described else _here(kernel)
-    checks = [*check_smi(machine, kernel)]
-    fits, fit_checks = _judged(spec, lock, machine)
-    checks += fit_checks
+    fits, checks = _judged(spec, lock, machine)
+    cuda = lock.cuda if lock is not None else spec.cuda if spec is not None else "any"
+    if cuda is not None:  # a CPU build needs none of it
+        checks = [*check_smi(machine, kernel), *checks]
     if not is_described:
         checks += system_checks(SystemNeed(spec, lock, machine.platform, _prefix(spec), network))
     if any(check.status == "fail" for check in checks):
@@ -131,28 +130,15 @@ def preflight(
         routes,
         machine,
         plan_driver(this_system(root), kernel, machine) if wants_driver else None,
-        _notes(name_or_file, machine, spec, lock),
+        _notes(name_or_file, machine, cuda),
     )
 
 
-def _wanted(name_or_file: str | None, progress: Progress) -> tuple[Spec | None, Lock | None]:
+def _wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Lock | None]:
     """The spec, and its lock where there is one that is current; a lock that was named alone."""
-    if name_or_file is None:
-        return None, None
-    is_file = names_file(name_or_file)
-    found = read_spec_or_lock(prefix_from(name_or_file), name_or_file, progress) if is_file else find_spec(name_or_file)
-    if isinstance(found, Lock):
-        return None, found
-    return found.spec, _lock_of(found)
+    from envkit.operations.wanted import read_wanted  # noqa: PLC0415 - without a spec it need not be loaded
 
-
-def _lock_of(found: SpecFile) -> Lock | None:
-    for path in (found.lock_path, found.private_lock_path):
-        if path.is_file():
-            lock = read_lock(path, path.name)
-            if lock.spec_sha256 == found.spec.sha256:
-                return lock
-    return None
+    return read_wanted(name_or_file, progress)
 
 
 def _here(kernel: KernelReport) -> Machine:
@@ -164,14 +150,14 @@ def _here(kernel: KernelReport) -> Machine:
     return machine if loaded is None else replace(machine, driver=DriverVersion.parse(loaded))
 
 
-def _judged(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[bool | None, tuple[FitCheck, ...]]:
+def _judged(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[bool | None, list[FitCheck]]:
     if spec is not None:
         fit = fit_of_spec(spec, machine, lock)
     elif lock is not None:
         fit = fit_of_lock(lock, machine)
     else:
-        return None, ()
-    return fit.fits, fit.checks
+        return None, list(check_machine(machine))
+    return fit.fits, list(fit.checks)
 
 
 def _routes(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[Route, ...]:
@@ -191,10 +177,9 @@ def _prefix(spec: Spec | None) -> Path | None:
     return None if name is None else paths.envs_dir() / name
 
 
-def _notes(asked: str | None, machine: Machine, spec: Spec | None, lock: Lock | None) -> tuple[str, ...]:
+def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, ...]:
     if machine.is_described:
         return ("This is about the machine that you described; nothing of this one was looked at.",)
-    cuda = lock.cuda if lock is not None else spec.cuda if spec is not None else "any"
     if machine.driver is not None or cuda is None:
         return ()
     word = f" {shlex.quote(asked)}" if asked is not None else ""

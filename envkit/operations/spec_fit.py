@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from envkit.compat.fit_checks import CARD, check_needs
 from envkit.compat.release_checks import check_build, check_platform, check_python
 from envkit.compat.releases import newest_of, release_of
-from envkit.compat.spec_checks import check_numpy, check_set
 from envkit.compat.torch_needs import Package, table_needs
 from envkit.model.fit import FitCheck, sum_of
 
@@ -83,8 +82,7 @@ def fit_of_spec(spec: Spec, machine: Machine, lock: Lock | None = None, python: 
         found += _of_machine(torch, spec.cuda, machine, package)
         checks += _as_known(found, None if source is None else source.url)
         if release is not None and package == "wheel":
-            checks += check_set(release, spec.packages)
-            checks += check_numpy(release, spec.packages, platform)
+            checks += _of_packages(release, spec.packages, platform)
     else:
         checks += _of_machine(None, spec.cuda, machine)
     return _sum(checks, spec.cuda)
@@ -118,8 +116,7 @@ def fit_of_lock(lock: Lock, machine: Machine, python: str | None = None) -> Spec
         of_python = _of_python(release, python or lock.python, platform)
         checks = [*_as_known(of_python, None if entry is None else entry.source), *checks]
         pins = [f"{item.name}=={item.version}" for item in lock.platforms[platform].packages]
-        checks += check_set(release, pins)
-        checks += check_numpy(release, pins, platform)
+        checks += _of_packages(release, pins, platform)
     return _sum(checks, lock.cuda)
 
 
@@ -148,6 +145,13 @@ def _of_release(release: Release | None, torch: str, cuda: str | None, platform:
 
 def _of_python(release: Release | None, python: str, platform: str) -> list[FitCheck]:
     return [] if release is None else check_python(release, python, platform)
+
+
+def _of_packages(release: Release, packages: Iterable[str], platform: str) -> list[FitCheck]:
+    from envkit.compat.spec_checks import check_numpy, check_set  # noqa: PLC0415 - packaging costs start-up time
+
+    named = list(packages)
+    return [*check_set(release, named), *check_numpy(release, named, platform)]
 
 
 def _of_machine(torch: str | None, cuda: str | None, machine: Machine, package: Package = "wheel") -> list[FitCheck]:
