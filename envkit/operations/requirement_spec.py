@@ -58,8 +58,7 @@ def spec_for(text: str, options: CreateOptions, progress: Progress) -> tuple[Spe
     choice = _best(wanted, options) if wanted.cuda is None else _of_build(wanted)
     if choice is None or choice.found is None:
         raise _no_spec(wanted, None if choice is None else choice.why)
-    found = _with_python(choice.found, wanted)
-    progress.note(f"Taking the spec {found.spec.name}: {found.spec.summary}. {choice.why}")
+    found = _told(_with_python(choice.found, wanted), choice.why, progress)
     return found, options if asked is None else replace(options, cuda=None)
 
 
@@ -73,8 +72,12 @@ def _named(name: str, options: CreateOptions, progress: Progress) -> SpecFile:
         why = "" if choice is None else f" {choice.why}"
         progress.note(f"Staying with {name}: no other build of it can be chosen.{why}")
         return found
-    progress.note(f"Taking the spec {choice.found.spec.name}. {choice.why}")
-    return choice.found
+    return _told(choice.found, choice.why, progress)
+
+
+def _told(found: SpecFile, why: str, progress: Progress) -> SpecFile:
+    progress.note(f"Taking the spec {found.spec.name}: {found.spec.summary}. {why}")
+    return found
 
 
 def _machine(options: CreateOptions) -> Machine:
