@@ -40,10 +40,11 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
                 hint="Make the lock again with --update-lock (or `envkit lock`), or undo the change.",
             )
     if options.offline:
+        how = "the same without --offline" if found.is_shipped else f"`envkit lock {spec.path}`"
         raise DownloadError(
             f"Offline, and {spec.path} has no lock{' that is current' if existing is not None else ''}.",
             why="To make one, indexes have to be asked for versions and hashes.",
-            hint=f"Run `envkit lock {spec.path}` once where there is a network.",
+            hint=f"Run {how} once where there is a network.",
         )
     from envkit.operations.fit import check_spec  # noqa: PLC0415 - most locks are there, and start-up counts
     from envkit.operations.lock import lock_spec  # noqa: PLC0415
