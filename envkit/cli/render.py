@@ -56,6 +56,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     },
     "kernel": {"environment": None, "kernel": None},
     "specs": {"specs": []},
+    "matrix": {"rows": [], "html": None},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
     "cuda install": {
