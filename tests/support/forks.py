@@ -63,7 +63,13 @@ def read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def run_envkit(
-    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: str, timeout_s: float, errors: str = "strict"
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    stdin: str = "",
+    timeout_s: float,
+    errors: str = "strict",
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m envkit ARGUMENTS`` to its end and give what it wrote."""
     argv = [sys.executable, "-m", "envkit", *arguments]
