@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from envkit import process
 from envkit.errors import ProgramError
 from envkit.model.driver import SmiReport
+from envkit.probes.nvidia_kernel import look_at_kernel
 from envkit.probes.smi_csv import read_row
 from envkit.probes.smi_failures import Failure, find_failure, library_version
 from envkit.probes.smi_text import MISMATCH, parse_smi
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 15.0
 """A driver without persistence needs some seconds to wake up eight GPUs."""
-PROC_VERSION = Path("/proc/driver/nvidia/version")
-"""Where the loaded kernel module tells its version, on Linux."""
 
 _FIELDS = ("index", "name", "driver_version", "memory.total", "compute_cap")
 _REST = ("index", "memory.used", "mig.mode.current")
 """What the banner tells, too; asked for where that is missing, since each run takes its time."""
-_MODULE = re.compile(r"^NVRM version: .*?Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", re.MULTILINE | re.ASCII)
 
 
 class _Tool(NamedTuple):
@@ -72,7 +69,7 @@ def query_gpus(
     environ: Mapping[str, str | None] | None = None,
     *,
     beside: Sequence[str | Path] | None = None,
-    proc_version: Path = PROC_VERSION,
+    root: Path = Path("/"),
 ) -> SmiReport:
     """Ask nvidia-smi for the driver version and the GPUs, and keep its banner.
 
@@ -81,7 +78,7 @@ def query_gpus(
     Args:
         environ: changes to the environment variables, PATH among them; None removes.
         beside: folders to look in after PATH, see ``find_nvidia_smi``.
-        proc_version: where the kernel module tells its version; read when the library is another one's.
+        root: below it lie the files that tell versions of kernel module and library; read where these differ.
     """
     program = find_nvidia_smi(process.clean_environment(environ).get("PATH", os.defpath), beside=beside)
     if program is None:
@@ -98,20 +95,11 @@ def query_gpus(
     if not report.gpus and shown.gpus:  # the tool does not know the query's fields
         report = shown
     if not report.gpus:
-        report = _failed(done, banner, proc_version)
+        report = _failed(done, banner, root)
     elif not any(gpu.memory_used_mib is not None for gpu in report.gpus):
         report = replace(report, gpus=_with_rest(tool, report.gpus))
     cuda = report.cuda_version or shown.cuda_version
     return replace(report, banner=banner, exit_status=done.returncode, found_at=program, cuda_version=cuda)
-
-
-def module_version(proc_version: Path = PROC_VERSION) -> str | None:
-    """The version of the kernel module that is loaded; None: none is, or it does not tell."""
-    try:
-        found = _MODULE.search(proc_version.read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return None
-    return None if found is None else found[1]
 
 
 def _banner(tool: _Tool) -> str | None:
@@ -175,16 +163,15 @@ def _with_rest(tool: _Tool, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     )
 
 
-def _failed(done: process.CompletedProgram, banner: str | None, proc_version: Path) -> SmiReport:
+def _failed(done: process.CompletedProgram, banner: str | None, root: Path) -> SmiReport:
     said = _text(done)
     lines = f"{said}\n{banner or ''}\n".split("\n")
     failure = find_failure(lines) or Failure("failed", "")
     message = " ".join(said.split())[:300] or f"nvidia-smi said nothing and ended with exit status {done.returncode}"
-    is_mismatch = failure.kind == MISMATCH
-    return SmiReport(
-        "error",
-        failure.kind,
-        message,
-        library_version=library_version(lines) if is_mismatch else None,
-        module_version=module_version(proc_version) if is_mismatch else None,
-    )
+    report = SmiReport("error", failure.kind, message)
+    if failure.kind != MISMATCH:
+        return report
+    kernel, told = look_at_kernel(root), library_version(lines)
+    on_disk = kernel.library_version or ""
+    library = on_disk if on_disk.startswith(told or "") else told  # the tool prints two parts of it
+    return replace(report, library_version=library or None, module_version=kernel.module_version)

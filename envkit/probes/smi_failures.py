@@ -36,7 +36,6 @@ _OWN = (
 https://docs.nvidia.com/deploy/nvml-api (nvmlErrorString) has how NVML's sentences end."""
 
 _TOOL = r"nvidia-smi(?:\.exe)?"
-_NOT_FOUND, _DENIED = not_found(_TOOL), denied(_TOOL)
 _LIBRARY = re.compile(r"NVML library version: *(\d{3,4}\.\d+(?:\.\d+)*)(?=\s)", re.ASCII)
 _MOST_LETTERS = 300
 _FIRST_LINES = 40
@@ -55,7 +54,7 @@ class Failure(NamedTuple):
 
 
 def find_failure(lines: list[str]) -> Failure | None:
-    """The failure in a text: of the tool itself, or else of a shell."""
+    """The failure of the tool itself that a text tells of."""
     text = "\n".join(lines)
     small = text.lower()
     if len(small) != len(text):  # of a few letters the small one is longer
@@ -67,11 +66,15 @@ def find_failure(lines: list[str]) -> Failure | None:
             begin, end = found.span() if found else (start, start)
             last = text.find("\n", end)
             return Failure(kind, _shown(text[text.rfind("\n", 0, begin) + 1 : len(text) if last < 0 else last]))
-    if "nvidia-smi" not in small:
-        return None
+    return None
+
+
+def find_shell_failure(lines: list[str]) -> Failure | None:
+    """What a shell says instead of the tool."""
+    expressions = (("command-not-found", not_found(_TOOL)), ("permission-denied", denied(_TOOL)))
     for line in (*lines, " ".join(line.strip() for line in lines[:_FIRST_LINES])):  # PowerShell breaks its lines
         if "nvidia-smi" in line.lower():
-            for kind, expression in (("command-not-found", _NOT_FOUND), ("permission-denied", _DENIED)):
+            for kind, expression in expressions:
                 if expression.search(line):
                     return Failure(kind, _shown(line))
     return None

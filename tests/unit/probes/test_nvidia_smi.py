@@ -206,26 +206,24 @@ def test_query_gpus_falls_back_to_the_banner(fake_smi):
 
 
 @pytest.mark.parametrize(
-    ("line", "version"),
+    ("files", "library", "module"),
     [
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  460.56  Tue Feb 23 23:31:57 UTC 2021", "460.56"),
-        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release Build  (dvs)", "570.124.06"),
-        ("something else", None),
+        ({}, "570.124", None),
+        ({"sys/module/nvidia/version": "570.86.15\n"}, "570.124", "570.86.15"),
+        ({"usr/lib64/libnvidia-ml.so.570.124.06": ""}, "570.124.06", None),
+        ({"usr/lib64/libnvidia-ml.so.460.73.01": ""}, "570.124", None),
     ],
-    ids=["proprietary", "open", "unknown"],
+    ids=["as printed", "module", "library on disk", "another library on disk"],
 )
-def test_query_gpus_names_library_and_module_when_they_differ(fake_smi, tmp_path, line, version):
-    """EK-C22: the driver was updated but the machine not rebooted."""
-    proc = tmp_path / "version"
-    proc.write_text(f"{line}\nGCC version:  gcc version 9.3.0\n")
+def test_query_gpus_names_library_and_module_when_they_differ(fake_smi, tmp_path, files, library, module):
+    """EK-C22: the driver was updated but the machine not rebooted. A stub of the tool, with its real words."""
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(content)
     text = (DATA / "library-mismatch.txt").read_text()
-    report = query_gpus(on_path(fake_smi(text, status=18, banner=text)), proc_version=proc)
+    report = query_gpus(on_path(fake_smi(text, status=18, banner=text)), root=tmp_path)
     assert (report.status, report.error_kind) == ("error", "nvml-driver-library-mismatch")
-    assert (report.library_version, report.module_version) == ("570.124", version)
-
-
-def test_module_version_without_a_module_is_unknown(tmp_path):
-    assert nvidia_smi.module_version(tmp_path / "version") is None
+    assert (report.library_version, report.module_version) == (library, module)
 
 
 def test_query_gpus_without_the_tool_is_not_a_failure_of_the_tool(tmp_path):
