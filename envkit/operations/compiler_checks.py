@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from envkit.model.fit import FitCheck
 from envkit.model.toolkit import Toolkit
 from envkit.operations.host_compiler import choose_host_compiler
-from envkit.operations.toolkit_versions import ways_to_get
-from envkit.operations.toolkits import can_switch
 from envkit.probes.toolkits import choose_toolkit, find_toolkits
 
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ def compiler_checks(spec: Spec | None, lock: Lock | None, prefix: Path) -> tuple
         return (_listed(toolkits), *_host(newest, prefix, compiles=False))
     if named.toolkit is None:
         return ()
+    from envkit.operations.toolkits import can_switch  # noqa: PLC0415 - without a spec it need not be loaded
+
     compiles = spec is not None and bool(spec.sdist)
     chosen = choose_toolkit(named.toolkit, [toolkit for toolkit in toolkits if can_switch(toolkit)])
     stand_in = Toolkit(named.toolkit, named.toolkit, Path("/"), "spec", has_nvcc=False)
@@ -65,6 +65,8 @@ def _toolkit(release: str, cuda: str | None, chosen: Toolkit | None, *, compiles
         )
         hint = f'Write toolkit: "{cuda}" into the spec, or leave it out.'
         return FitCheck("toolkit", "warn", found, f"CUDA {cuda}, to compile extensions", why, hint, "the spec")
+    from envkit.operations.toolkit_versions import ways_to_get  # noqa: PLC0415 - likewise
+
     if chosen is None:
         if not compiles:
             return FitCheck("toolkit", "ok", None, needed, hint=_NO_NEED + ways_to_get(release), source=_SOURCE)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from envkit.activation import check_path
 from envkit.errors import ExistsError, UsageError
-from envkit.operations import environments
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +28,11 @@ def check_place(prefix: Path) -> None:
             f"Cannot use the folder {str(prefix)!r}: its name holds a control character or is not UTF-8.",
             hint="Choose another name; spaces, quotes and letters of any language are fine.",
         )
-    if environments.read_environment(prefix) is not None:
-        return
+    if os.path.lexists(prefix):
+        from envkit.operations import environments  # noqa: PLC0415 - start-up of preflight counts
+
+        if environments.read_environment(prefix) is not None:
+            return
     if prefix.is_symlink() or (prefix.exists() and (not prefix.is_dir() or any(prefix.iterdir()))):
         raise ExistsError(
             f"{prefix} holds something that is no environment of envkit.",
