@@ -55,7 +55,9 @@ _EMPTY: dict[str, dict[str, Any]] = {
         "changed": False,
     },
     "kernel": {"environment": None, "kernel": None},
+    "gpu": {"status": "error", "error_kind": None, "driver_version": None, "cuda_version": None, "gpus": []},
     "specs": {"specs": []},
+    "matrix": {"rows": [], "html": None},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
     "cuda install": {

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 from envkit import resources
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_ROW = re.compile(r"^- \{name: (.+?), cc: ")
+_ROW = re.compile(
+    r"^- \{name: (?P<name>.+?), cc: '(?P<cc>[\d.]+)'(?:, cc_other: \[(?P<others>[^]]*)\])?, cc_status: (?P<status>\w+),"
+)
 _MIG = re.compile(r"\s+MIG\s+\d+[cg]\..*$", re.IGNORECASE)
 _PROFILE = re.compile(r"^(?:GRID |NVIDIA )?(\S.*?)-(?:\d{1,2}-)?\d{1,3}(?:ME)?[ABCQ](?:ME)?$")
 """A vGPU's name, "GRID T4-16Q" and, on a part of a MIG GPU, "NVIDIA A100-1-5C": board, profile.
@@ -22,6 +21,19 @@ _MEMORY = re.compile(r"[ -]\d{1,3} ?GB$", re.IGNORECASE)
 _DOTS = re.compile(r"\s*(?:\.\.\.|\u2026)$")
 _BRANDS = ("geforce gtx ", "geforce ", "quadro ", "tesla ", "grid ", "jetson ")
 """What people leave out of a name."""
+
+
+class _Row(NamedTuple):
+    """A row of the table, as far as it is needed here."""
+
+    name: str
+    capability: str
+    status: str
+    others: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        return _key(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +68,10 @@ def gpu_fact(name: str | None) -> GpuFact | None:
         return None
     stem = _DOTS.sub("", whole)
     if stem != whole:
-        return _agreed(told, (line for key, line in _lines() if key.startswith(_key(stem))))
+        return _agreed(told, [row for row in _rows() if row.key.startswith(_key(stem))])
     exact = _exact(whole)
     if exact:
-        row = min(exact, key=lambda item: item["cc_status"] != "confirmed")
-        return GpuFact(row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ())))
+        return _fact(min(exact, key=lambda row: row.status != "confirmed"))
     profile = _PROFILE.match(whole)
     if profile is not None:
         board = gpu_fact(profile[1])
@@ -70,16 +81,12 @@ def gpu_fact(name: str | None) -> GpuFact | None:
 
 def _loose(told: str, key: str) -> GpuFact | None:
     """A name that is not in the table as it stands: without a brand, without what follows, or with a memory size."""
-    geforce = [line for other, line in _lines() if other == f"geforce {key}"]
-    if len(geforce) == 1:
-        row = _row(geforce[0])
-        return GpuFact(row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ())))
+    geforce = [row for row in _rows() if row.key == f"geforce {key}"]
     if geforce:
-        return _agreed(told, geforce)
-    bare = _MEMORY.sub("", key)
-    for wanted in dict.fromkeys((key, bare)):
+        return _fact(geforce[0]) if len(geforce) == 1 else _agreed(told, geforce)
+    for wanted in dict.fromkeys((key, _MEMORY.sub("", key))):
         follows = re.compile(re.escape(wanted) + r"(?![a-z0-9])")
-        found = [line for other, line in _lines() if any(follows.match(short) for short in (other, *_shortened(other)))]
+        found = [row for row in _rows() if any(follows.match(short) for short in (row.key, *_shortened(row.key)))]
         if found:
             return _agreed(told, found)
     return None
@@ -89,17 +96,19 @@ def _shortened(key: str) -> list[str]:
     return [key.removeprefix(brand) for brand in _BRANDS if key.startswith(brand)]
 
 
-def _agreed(told: str, lines: Iterable[str]) -> GpuFact | None:
-    rows = [_row(line) for line in lines]
-    capabilities = {capability for row in rows for capability in (row["cc"], *row.get("cc_other", ()))}
+def _fact(row: _Row) -> GpuFact:
+    return GpuFact(row.name, row.capability, row.status, row.others)
+
+
+def _agreed(told: str, rows: list[_Row]) -> GpuFact | None:
+    capabilities = {capability for row in rows for capability in (row.capability, *row.others)}
     if len(capabilities) != 1:
         return None
-    return GpuFact(rows[0]["name"] if len(rows) == 1 else told, capabilities.pop(), "derived", ())
+    return GpuFact(rows[0].name if len(rows) == 1 else told, capabilities.pop(), "derived", ())
 
 
-def _exact(name: str) -> list[dict[str, Any]]:
-    key = _key(name)
-    return [_row(line) for other, line in _lines() if other == key]
+def _exact(name: str) -> list[_Row]:
+    return [row for row in _rows() if row.key == _key(name)]
 
 
 def _key(name: str) -> str:
@@ -107,18 +116,11 @@ def _key(name: str) -> str:
 
 
 @functools.cache
-def _lines() -> tuple[tuple[str, str], ...]:
-    """Each row's name for comparison, and its line: to read all of the table as YAML takes 0.1 s, and few are needed.
-
-    That the table has a row per line, and what is found in it is what YAML finds, is tested.
-    """
+def _rows() -> tuple[_Row, ...]:
+    """The table's rows, read without YAML, which takes 0.1 s: it has one per line. That both agree is tested."""
     text = resources.data_file("gpus.yaml").read_text(encoding="utf-8")
-    return tuple((_key(found[1]), line) for line in text.splitlines() if (found := _ROW.match(line)))
-
-
-@functools.cache
-def _row(line: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - costs start-up time
-
-    row: dict[str, Any] = yaml.safe_load(line)[0]
-    return row
+    return tuple(
+        _Row(found["name"], found["cc"], found["status"], tuple(re.findall(r"[\d.]+", found["others"] or "")))
+        for line in text.splitlines()
+        if (found := _ROW.match(line))
+    )

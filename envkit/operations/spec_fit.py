@@ -36,6 +36,13 @@ class SpecFit:
     fits: bool | None
     checks: tuple[FitCheck, ...]
 
+    @property
+    def reason(self) -> str | None:
+        """What speaks against it, what keeps it from being told, or, where it fits, what may not work."""
+        words = {False: ("fail",), None: ("unknown", "warn"), True: ("warn",)}[self.fits]
+        told = dict.fromkeys(check.why for check in self.checks if check.status in words and check.why)
+        return " ".join(map(str, told)) or None
+
 
 def fit_of(torch: str, cuda: str | None, python: str, machine: Machine) -> SpecFit:
     """Whether PyTorch's own wheels of a torch fit, by the tables alone.

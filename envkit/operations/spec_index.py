@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from envkit import resources
 from envkit.compat.releases import newest_of, releases
@@ -39,3 +41,16 @@ def spec_name(release: Release, cuda: str | None, installer: str = "pip") -> str
     version = release.minor.replace(".", "") if is_newest else release.torch
     end = "" if installer == "pip" else f"-{installer}"
     return f"torch{version}-{build_label(cuda)}{end}"
+
+
+def shipped_hosts() -> set[str]:
+    """The hosts of all sources of the specs that ship.
+
+    They are read line by line: as YAML, the hundreds of specs would take longer than all else that a command does.
+    """
+    hosts: set[str] = set()
+    for file in resources.lockfiles_dir().glob("*.yaml"):
+        if not file.name.endswith(".lock.yaml"):
+            urls = re.findall(r"^  - \{url: ([^,\s]+),", file.read_text(encoding="utf-8"), re.MULTILINE)
+            hosts.update(urlsplit(url).hostname or "" for url in urls)
+    return hosts

@@ -6,9 +6,9 @@ import os
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envkit import paths
 from envkit.errors import EnvkitError
 from envkit.model.fit import FitCheck
 from envkit.operations.compiler_checks import compiler_checks
@@ -28,10 +28,11 @@ from envkit.operations.windows_checks import windows_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from envkit.model.lock import Lock
     from envkit.model.spec import Spec
+
+    _Look = tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +64,39 @@ def system_checks(need: SystemNeed) -> tuple[FitCheck, ...]:
     for name, look in _looks(need):
         try:
             result = look()
-        except EnvkitError as error:
-            result = FitCheck(name, "unknown", why=" ".join(filter(None, (error.message, error.why))), hint=error.hint)
-        except (OSError, ValueError, RuntimeError) as error:  # of what is odd on this machine, such as no home folder
-            result = FitCheck(name, "unknown", why=f"It cannot be looked at: {str(error) or type(error).__name__}.")
+        except _ODD as error:
+            result = _unknown(name, error)
         found += [result] if isinstance(result, FitCheck) else result or ()
     return tuple(found)
 
 
-def _looks(need: SystemNeed) -> list[tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]]:
+_ODD = (EnvkitError, OSError, ValueError, RuntimeError)
+"""What a broken configuration file gives, and what is odd on a machine, such as a user without a home folder."""
+
+
+def _unknown(name: str, error: Exception) -> FitCheck:
+    if isinstance(error, EnvkitError):
+        return FitCheck(name, "unknown", why=" ".join(filter(None, (error.message, error.why))), hint=error.hint)
+    return FitCheck(name, "unknown", why=f"It cannot be looked at: {str(error).rstrip('.') or type(error).__name__}.")
+
+
+def _looks(need: SystemNeed) -> list[_Look]:
     """Each look with the id that stands for it where it fails."""
-    environ = os.environ
-    place, problem = _place(need)
+    environ, place = os.environ, _place(need)
+    folder = place.folder if isinstance(place, PlannedPlace) else Path(os.sep)
     named = need.spec if need.spec is not None else need.lock
     is_cpu = named is not None and named.cuda is None
-    looks: list[tuple[str, Callable[[], FitCheck | Iterable[FitCheck] | None]]] = [
+    looks: list[_Look] = [
         ("cpu", partial(cpu_check, need.platform)),
         ("memory", memory_check),
         ("wsl", wsl_check),
-    ]
-    if place is None:
-        looks.append(("prefix-path", partial(_told, problem)))
-    else:
-        looks += [
-            ("disk", partial(disk_checks, place, need.lock, need.platform)),
-            ("writable", partial(path_checks, place)),
-        ]
-    folder = place.folder if place is not None else paths.envs_dir()
-    looks += [
+        *_looks_at(place, need),
         ("toolkit", partial(compiler_checks, need.spec, need.lock, folder)),
         ("path", partial(path_check, environ)),
         ("library-path", partial(library_path_check, environ)),
         ("python-variables", partial(python_variables_check, environ)),
     ]
-    if named is not None and place is not None:
+    if named is not None and isinstance(place, PlannedPlace):
         looks.append(("user-site", partial(user_site_check, named.python, place, need.lock, environ)))
     looks += [
         ("pip-settings", partial(pip_settings_check, environ)),
@@ -113,15 +113,18 @@ def _looks(need: SystemNeed) -> list[tuple[str, Callable[[], FitCheck | Iterable
     return looks
 
 
-def _place(need: SystemNeed) -> tuple[PlannedPlace | None, EnvkitError | None]:
+def _looks_at(place: PlannedPlace | FitCheck, need: SystemNeed) -> list[_Look]:
+    if isinstance(place, FitCheck):
+        return [(place.id, lambda: place)]
+    return [
+        ("disk", partial(disk_checks, place, need.lock, need.platform)),
+        ("writable", partial(path_checks, place)),
+    ]
+
+
+def _place(need: SystemNeed) -> PlannedPlace | FitCheck:
+    """Where the environment would go, or why that cannot be told."""
     try:
-        return planned_place(need.spec, need.lock, need.platform, need.prefix), None
-    except EnvkitError as error:
-        return None, error
-
-
-def _told(problem: EnvkitError | None) -> FitCheck:
-    """Why it is not known where the environment would go."""
-    why = problem.message if problem is not None else None
-    hint = problem.hint if problem is not None else None
-    return FitCheck("prefix-path", "unknown", why=why, hint=hint)
+        return planned_place(need.spec, need.lock, need.platform, need.prefix)
+    except _ODD as error:
+        return _unknown("prefix-path", error)

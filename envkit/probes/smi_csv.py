@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from envkit.compat.gpus import gpu_fact
 from envkit.model.driver import DriverVersion, Gpu
 from envkit.probes.smi_part import Part, driver_in, is_placeholder, name_in, without_repeats
 
@@ -117,6 +118,8 @@ def _guessed(rows: list[list[str]]) -> list[str] | None:
     if any(len(row) != len(first) for row in rows):
         return None
     fields = ["?"] * len(first)
+    if len(first) == 1 and not is_placeholder(first[0]):  # the name alone, or any other line
+        return ["name"] if all(_NAME.fullmatch(row[0]) and gpu_fact(row[0]) for row in rows) else None
     names = [place for place in (0, 1) if place < len(first) and all(_NAME.fullmatch(row[place]) for row in rows)]
     if names:
         fields[names[0]] = "name"

@@ -10,31 +10,32 @@ from envkit.probes.smi_shells import denied, not_found
 OF_ONE_GPU = ("gpu-lost", "device-handle-unknown-error", "gpu-requires-reset", "insufficient-permissions")
 """Failures that may concern one GPU beside others that answer."""
 
-_HANDLE = r"Unable to determine the device handle for (?:gpu|device) ?[\w:.*]+:?\s*"
+_HANDLE = r"unable to determine the device handle for (?:gpu|device) ?[\w:.*]+:?\s*"
 _OWN = (
-    ("nvml-driver-library-mismatch", r"Driver/library version mismatch"),
-    ("gpu-lost", r"GPU is lost"),
-    ("gpu-requires-reset", r"GPU requires reset|requires? (?:a )?GPU reset"),
-    ("device-handle-unknown-error", rf"{_HANDLE}(?:Unknown Error|Not Found|No data|The NVIDIA kernel module|$)"),
-    ("insufficient-permissions", r"Insufficient Permissions|not have (?:sufficient )?permissions? to communicate"),
-    ("gpu-access-blocked", r"GPU access blocked by the operating system"),
-    ("driver-not-loaded", r"couldn't communicate with (?:the )?NVIDIA driver|nvml error: driver not loaded"),
-    (
-        "driver-not-loaded",
-        r"Driver Not Loaded|NVIDIA driver is not loaded|could not open the device file .?/dev/nvidia",
-    ),
-    ("nvml-not-found", r"couldn't find (?:the )?(?:libnvidia-ml\.so|nvml\.dll)"),
-    ("nvml-unknown-error", r"Failed to initialize NVML: Unknown Error"),
-    ("nvml-failed", r"Failed to initialize NVML: \w"),
-    ("no-devices", r"No devices were found"),
-    ("unknown-field", r"is not a valid field to query"),
-    ("container-without-gpu", r"could not select device driver \S* *with capabilities: \[\[gpu"),
-    ("container-without-gpu", r"nvidia-container-cli: (?:initialization|device|mount) error"),
+    ("nvml-driver-library-mismatch", "driver/library version mismatch", ""),
+    ("gpu-lost", "gpu is lost", ""),
+    ("gpu-requires-reset", "gpu requires reset", ""),
+    ("device-handle-unknown-error", "the device handle", rf"{_HANDLE}(?:unknown error|not found|no data|the nvidia|$)"),
+    ("insufficient-permissions", "insufficient permissions", ""),
+    ("insufficient-permissions", "permission", r"not have (?:sufficient )?permissions? to communicate"),
+    ("gpu-access-blocked", "gpu access blocked by the operating system", ""),
+    ("driver-not-loaded", "couldn't communicate with", r"couldn't communicate with (?:the )?nvidia driver"),
+    ("driver-not-loaded", "driver not loaded", ""),
+    ("driver-not-loaded", "nvidia driver is not loaded", ""),
+    ("driver-not-loaded", "could not open the device file", r"could not open the device file .?/dev/nvidia"),
+    ("nvml-not-found", "couldn't find", r"couldn't find (?:the )?[\"']?(?:libnvidia-ml\.so|nvml\.dll)"),
+    ("nvml-unknown-error", "failed to initialize nvml: unknown error", ""),
+    ("nvml-failed", "failed to initialize nvml: ", r"failed to initialize nvml: \w"),
+    ("no-devices", "no devices were found", ""),
+    ("unknown-field", "is not a valid field to query", ""),
+    ("container-without-gpu", "could not select device driver", r"driver \S* *with capabilities: \[\[gpu"),
+    ("container-without-gpu", "nvidia-container-cli: ", r"container-cli: (?:initialization|device|mount) error"),
 )
-"""By the word for it, what is written; https://docs.nvidia.com/deploy/nvml-api (nvmlErrorString) has the ends."""
+"""The word, what is written (in small letters), and an expression where that does not suffice.
+
+https://docs.nvidia.com/deploy/nvml-api (nvmlErrorString) has how NVML's sentences end."""
 
 _TOOL = r"nvidia-smi(?:\.exe)?"
-_NOT_FOUND, _DENIED = not_found(_TOOL), denied(_TOOL)
 _LIBRARY = re.compile(r"NVML library version: *(\d{3,4}\.\d+(?:\.\d+)*)(?=\s)", re.ASCII)
 _MOST_LETTERS = 300
 _FIRST_LINES = 40
@@ -53,17 +54,29 @@ class Failure(NamedTuple):
 
 
 def find_failure(lines: list[str]) -> Failure | None:
-    """The failure in a text: of the tool itself, or else of a shell."""
+    """The failure of the tool itself that a text tells of."""
     text = "\n".join(lines)
-    for kind, pattern in _OWN:
-        found = re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
-        if found is not None:
-            end = text.find("\n", found.end())
-            return Failure(kind, _shown(text[text.rfind("\n", 0, found.start()) + 1 : len(text) if end < 0 else end]))
+    small = text.lower()
+    if len(small) != len(text):  # of a few letters the small one is longer
+        text = small
+    for kind, words, pattern in _OWN:
+        start = small.find(words)
+        found = re.search(pattern, small, re.MULTILINE) if pattern and start >= 0 else None
+        if start >= 0 and (found or not pattern):
+            begin, end = found.span() if found else (start, start)
+            last = text.find("\n", end)
+            return Failure(kind, _shown(text[text.rfind("\n", 0, begin) + 1 : len(text) if last < 0 else last]))
+    return None
+
+
+def find_shell_failure(lines: list[str]) -> Failure | None:
+    """What a shell says instead of the tool."""
+    expressions = (("command-not-found", not_found(_TOOL)), ("permission-denied", denied(_TOOL)))
     for line in (*lines, " ".join(line.strip() for line in lines[:_FIRST_LINES])):  # PowerShell breaks its lines
-        for kind, pattern_here in (("command-not-found", _NOT_FOUND), ("permission-denied", _DENIED)):
-            if pattern_here.search(line):
-                return Failure(kind, _shown(line))
+        if "nvidia-smi" in line.lower():
+            for kind, expression in expressions:
+                if expression.search(line):
+                    return Failure(kind, _shown(line))
     return None
 
 

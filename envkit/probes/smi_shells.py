@@ -6,6 +6,7 @@ have posted them in public threads.
 
 from __future__ import annotations
 
+import functools
 import re
 
 BEHIND = (
@@ -68,19 +69,19 @@ def _loose(phrase: str) -> str:
     return re.sub(r"[^\x00-\x7f]", lambda found: rf"(?:{found[0]}|[^\x00-\x7f]{{1,3}}|\?)", phrase)
 
 
-_BEHIND, _BEFORE = "|".join(map(_loose, BEHIND)), "|".join(map(_loose, BEFORE))
-
-
+@functools.cache
 def not_found(program: str) -> re.Pattern[str]:
     """Finds that a shell does not know ``program`` (a regular expression)."""
+    behind, before = "|".join(map(_loose, BEHIND)), "|".join(map(_loose, BEFORE))
     return re.compile(
-        rf"{program}[\s:\uff1a,{_QUOTES}]{{0,8}}(?:{_BEHIND})"
+        rf"{program}[\s:\uff1a,{_QUOTES}]{{0,8}}(?:{behind})"
         rf"|{program}[{_QUOTES}][^\n]{{0,90}}?(?:{'|'.join(AT_THE_END)})"
-        rf"|(?:{_BEFORE})[\s:\uff1a{_QUOTES}]{{0,4}}(?:[\w/]+/)?{program}",
+        rf"|(?:{before})[\s:\uff1a{_QUOTES}]{{0,4}}(?:[\w/]+/)?{program}",
         re.IGNORECASE,
     )
 
 
+@functools.cache
 def denied(program: str) -> re.Pattern[str]:
     """Finds that a shell may not start ``program``."""
     return re.compile(rf"{program}[\s:\uff1a{_QUOTES}]{{1,6}}(?:{'|'.join(_DENIED)})", re.IGNORECASE)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEADER = re.compile(
-    r"NVIDIA-SMI[:\s]+(?P<smi>[^\s|,;]+)[\s|,;]+(?:Driver|KMD)\s+Version\s*:\s*(?P<driver>[^\s|,;]+)"
+    r"NVIDIA-SMI[:\s]+(?P<smi>[^\s|,;]+)(?:[\s|,;]+(?:Driver|KMD)\s+Version\s*:\s*(?P<driver>[^\s|,;]+))?"
     r"(?:[\s|,;]+CUDA\s+(?:UMD\s+)?Version\s*:\s*(?P<cuda>[^\n|]*))?"
     r"|(?:Driver|KMD) Version: *(?P<cut_driver>[^\s|]+) {2,}CUDA (?:UMD )?Version: *(?P<cut_cuda>[^\n|]*\|)"
 )
@@ -128,7 +128,7 @@ def parse_table(lines: list[str]) -> Part | None:
 def _tables(lines: list[str]) -> Iterator[Part | None]:
     """One part for each header, and one for what stands before the first."""
     text = "\n".join(lines)
-    headers = list(_HEADER.finditer(text))
+    headers = [header for header in _HEADER.finditer(text) if any(header.group(2, 3, 4))]
     yield _rows_part(None, text[: headers[0].start()] if headers else text, is_last=not headers)
     for number, header in enumerate(headers):
         is_last = number + 1 == len(headers)
@@ -141,7 +141,7 @@ def _rows_part(header: re.Match[str] | None, body: str, *, is_last: bool) -> Par
     gpus = without_repeats(rows.gpus)
     if header is None:
         return Part(gpus, is_complete=False) if gpus else None
-    told, told_cuda = header["driver"] or header["cut_driver"], header["cuda"] or header["cut_cuda"]
+    told, told_cuda = header["driver"] or header["cut_driver"] or "", header["cuda"] or header["cut_cuda"]
     driver, cuda = driver_in(told), cuda_in(told_cuda or "")
     if not body and told_cuda is None and told != header["smi"]:
         driver = None  # the text ends here: the number may be cut

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from envkit.model.driver import SmiReport
 from envkit.probes.smi_csv import parse_bare_csv, parse_csv
-from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, library_version
+from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, find_shell_failure, library_version
 from envkit.probes.smi_lines import clean_lines
 from envkit.probes.smi_list import parse_list, parse_version
 from envkit.probes.smi_query import parse_query, parse_xml
@@ -33,6 +33,8 @@ def parse_smi(text: str) -> SmiReport:
     layouts = (parse_table, parse_query, parse_csv, parse_list, parse_version)
     found = [part for part in (parse_xml("\n".join(lines)), *(layout(lines) for layout in layouts)) if part is not None]
     failure = find_failure(lines)
+    if failure is None and not any(part.gpus for part in found):
+        failure = find_shell_failure(lines)
     if not found and failure is None:
         bare = parse_bare_csv(lines)
         found = [bare] if bare is not None else []

@@ -70,8 +70,9 @@ def test_gpu_fact_guesses_nothing(name):
 
 def test_every_row_is_found_as_the_table_has_it():
     rows = tables.gpus_table()["gpus"]
-    assert [gpus._row(line) for _, line in gpus._lines()] == rows
-    assert [key for key, _ in gpus._lines()] == [gpus._key(row["name"]) for row in rows]
+    assert [tuple(row) for row in gpus._rows()] == [
+        (row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ()))) for row in rows
+    ]
     for row in rows:
         for name in (row["name"], row["name"].removeprefix("NVIDIA "), f"{row['name']} MIG 1g.5gb"):
             fact = gpu_fact(name)

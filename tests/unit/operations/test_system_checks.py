@@ -144,6 +144,19 @@ def test_a_check_that_cannot_look_is_unknown_with_the_reason(monkeypatch):
     assert "Permission denied" in found.why
 
 
+def test_a_user_without_a_home_folder(monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("envkit.paths.data_home", fail)
+    monkeypatch.setattr("envkit.operations.planned_place.find_conda", lambda: None)
+    found = {check.id: check for check in looked(spec_of())}
+    assert found["prefix-path"].status == "unknown"
+    assert found["prefix-path"].why == "It cannot be looked at: Could not determine home directory."
+    assert "disk" not in found
+    assert found["path"].status in {"ok", "warn"}
+
+
 @linux
 def test_a_job_with_little_memory(monkeypatch):
     monkeypatch.setattr("envkit.operations.hardware_checks.read_memory", lambda root: Memory(64 * GB, GB))
