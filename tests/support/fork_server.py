@@ -11,6 +11,7 @@ import sys
 if __name__ == "__main__":
     del sys.path[0]  # the folder of this file: its modules would stand in front of others
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -19,6 +20,7 @@ import os
 import pkgutil
 import runpy
 import socket
+import threading
 from typing import Any, NoReturn
 
 import envkit
@@ -70,6 +72,7 @@ def start(request: dict[str, Any], stdin: int, stdout: int, stderr: int, status:
             os.dup2(file, number)
             os.close(file)
         become(**request)
+        sys.exit()
     for file in (0, 1, 2, stdin, stdout, stderr):  # whoever reads these waits for the command alone
         os.close(file)
     os.write(status, f"{child}\n".encode())
@@ -77,7 +80,7 @@ def start(request: dict[str, Any], stdin: int, stdout: int, stderr: int, status:
     os._exit(0)
 
 
-def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> NoReturn:
+def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> None:
     """Run ``python -m envkit ARGV`` to the end of this process."""
     os.umask(umask)
     os.chdir(cwd)
@@ -87,8 +90,24 @@ def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> NoRetu
     sys.argv[1:] = argv
     if "COVERAGE_PROCESS_CONFIG" in env:
         importlib.import_module("coverage").process_startup(force=True)
-    runpy.run_module("envkit", run_name="__main__", alter_sys=True)
-    sys.exit()
+    try:
+        runpy.run_module("envkit", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            leave(ended.code)
+        raise
+
+
+def leave(code: int) -> NoReturn:
+    """What Python does at its end, without taking all modules apart, which were not imported by this process."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = 120
+    os._exit(code)
 
 
 def save_coverage() -> None:
