@@ -105,3 +105,12 @@ class SmiReport:
     cuda_version: str | None = None
     library_version: str | None = None
     module_version: str | None = None
+
+    @property
+    def as_text(self) -> str:
+        """What it said, for a record; where it failed, with the failure's word and the exit status."""
+        said = self.banner or self.message or "nvidia-smi said nothing"
+        if self.status != "error":
+            return f"{said.rstrip()}\n"
+        ended = "" if self.exit_status is None else f", exit status {self.exit_status}"
+        return f"{said.rstrip()}\n[nvidia-smi gave no data: {self.error_kind}{ended}]\n"
