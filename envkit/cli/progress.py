@@ -94,13 +94,7 @@ class BarProgress:
     def _show(self) -> None:
         if self._bars is None and self._text:
             from rich.console import Console  # noqa: PLC0415 - rich costs start-up time
-            from rich.progress import (  # noqa: PLC0415
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                SpinnerColumn,
-                TextColumn,
-            )
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
 
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn())
             self._bars = Progress(*columns, console=Console(stderr=True), transient=True)

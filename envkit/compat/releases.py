@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_MACS = {"osx-64": "macos_x86_64", "osx-arm64": "macos_arm64"}
+"""The table's names of the platforms that have CPU builds alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """A build of torch that was published for a platform.
@@ -69,7 +73,7 @@ class Release:
 
     def pythons(self, platform: str) -> tuple[str, ...]:
         """The versions of Python that there are wheels for, ascending, without free-threaded ones."""
-        found = self.row["python"].get(MACHINES.get(platform, ""), ())
+        found = self.row["python"].get(MACHINES.get(platform) or _MACS.get(platform, ""), ())
         return tuple(sorted((version for version in found if not version.endswith("t")), key=version_key))
 
     def numpy_bound(self, platform: str) -> str | None:

@@ -39,6 +39,9 @@ def test_gpu_to_json_keeps_unknown_facts_as_null():
     assert Gpu(1, "Orin (nvgpu)").to_json() == {
         "index": 1,
         "name": "Orin (nvgpu)",
+        "name_truncated": False,
         "memory_total_mib": None,
+        "memory_used_mib": None,
+        "mig": None,
         "compute_capability": None,
     }
