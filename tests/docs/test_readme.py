@@ -71,7 +71,7 @@ def problem_of(words: list[str]) -> str | None:
     known = {name for parameter in command.get_params(context) for name in (*parameter.opts, *parameter.secondary_opts)}
     known |= {"-h", "--help"}
     for word in own:
-        if word.startswith("-") and word.partition("=")[0] not in known:
+        if word.startswith("-") and word != "-" and word.partition("=")[0] not in known:
             return f"{command.name} has no option {word}"
     return None
 
