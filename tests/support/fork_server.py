@@ -32,6 +32,10 @@ LATE = ("rattler", "rich.console", "rich.progress", "virtualenv.seed.wheels.embe
 """What envkit imports only where it is used; it is used a lot."""
 
 
+COVERAGE = sys.modules["coverage"].Coverage.current() if "coverage" in sys.modules else None
+"""What has started with this process, where coverage is measured."""
+
+
 def import_all() -> None:
     """Import what commands import; none of it depends on variables, folders or the time."""
     for module in pkgutil.walk_packages(envkit.__path__, "envkit."):
@@ -39,7 +43,9 @@ def import_all() -> None:
             importlib.import_module(module.name)
     for name in LATE:
         importlib.import_module(name)
-    save_coverage()
+    if COVERAGE:  # what importing has run; each command starts with nothing
+        COVERAGE.stop()
+        COVERAGE.save()
     gc.collect()
     gc.freeze()
 
@@ -88,8 +94,8 @@ def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> None:
     os.environ.update(env)
     sys.path.insert(0, os.getcwd())
     sys.argv[1:] = argv
-    if "COVERAGE_PROCESS_CONFIG" in env:
-        importlib.import_module("coverage").process_startup(force=True)
+    if os.environ.pop("COVERAGE_PROCESS_CONFIG", None) and COVERAGE:  # not for the programs that the command starts
+        COVERAGE.start()
     try:
         runpy.run_module("envkit", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
@@ -101,6 +107,9 @@ def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> None:
 def leave(code: int) -> NoReturn:
     """What Python does at its end, without taking all modules apart, which were not imported by this process."""
     threading._shutdown()
+    if COVERAGE:
+        COVERAGE.stop()
+        COVERAGE._collector.flush_data()  # as save() does, which looks at all files of envkit then
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()
@@ -108,15 +117,6 @@ def leave(code: int) -> NoReturn:
     except OSError:
         code = 120
     os._exit(code)
-
-
-def save_coverage() -> None:
-    """Where coverage runs: write what importing has run; each command starts with nothing."""
-    coverage = sys.modules.get("coverage")
-    measured = coverage and coverage.Coverage.current()
-    if measured:
-        measured.stop()
-        measured.save()
 
 
 if __name__ == "__main__":
