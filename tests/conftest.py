@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import filelock
 import pytest
 
+from tests.support.forks import run_envkit
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -185,15 +187,12 @@ class Envkit:
         timeout_s: float = 300,
     ) -> Run:
         """Run it to its end; standard input is no terminal and empty."""
-        done = subprocess.run(
-            self.argv(*arguments),
-            input=stdin,
-            capture_output=True,
-            encoding="utf-8",
+        done = run_envkit(
+            [str(argument) for argument in arguments],
             env=self.variables(env),
             cwd=self.cwd if cwd is None else cwd,
-            timeout=timeout_s,
-            check=False,
+            stdin=stdin,
+            timeout_s=timeout_s,
         )
         return Run(done.returncode, done.stdout, done.stderr)
 

@@ -84,7 +84,7 @@ def _verdict(result: PreflightResult) -> str:
     told, colour = _VERDICTS[result.fits]
     whether = "whether " if result.fits is None else ""
     warned = sum(check.status == "warn" for check in result.checks)
-    notes = f", with {warned} warning{'s' if warned > 1 else ''}" if warned and result.fits is not None else ""
+    notes = f", with {warned} warning{'s' if warned > 1 else ''}" if warned and result.fits else ""
     if result.fits is None:
         return f"Verdict: {whether}{result.spec} fits {where} {paint(told, colour, bold=True)}."
     return f"Verdict: {result.spec} {paint(told, colour, bold=True)} {where}{notes}."

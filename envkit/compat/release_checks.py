@@ -18,6 +18,7 @@ VERSIONS = "https://pytorch.org/get-started/previous-versions/"
 """Which builds of a release were published."""
 _TAGS = "the tags of the wheels on PyPI"
 _SHORT_PYTHON = 2
+_PARTS_OF_WHEEL = 5
 
 
 def check_platform(name: str, platforms: Collection[str], platform: str) -> FitCheck:
@@ -113,6 +114,13 @@ def check_python(release: Release, python: str, platform: str) -> list[FitCheck]
             is_doubtful=not may_refuse,
         )
     ]
+
+
+def is_wheel_for(file: str, python: str) -> bool:
+    """Whether the name of a wheel says that it is for a Python: cp39 is for 3.9 alone, py3 for each."""
+    parts = file.removesuffix(".whl").split("-")
+    tags = parts[-3].split(".") if len(parts) >= _PARTS_OF_WHEEL else []
+    return "py3" in tags or "cp" + "".join(python.split(".")[:_SHORT_PYTHON]) in tags
 
 
 def _range(pythons: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ class Release:
 
 @functools.cache
 def releases() -> tuple[Release, ...]:
-    """All releases that are known, newest first."""
+    """All releases whose set is known, newest first; one that was only read off an index is left out."""
     found = [
         Release(
             row["torch"],
@@ -108,6 +108,7 @@ def releases() -> tuple[Release, ...]:
             row,
         )
         for row in releases_table()
+        if row["torchvision"] is not None
     ]
     return tuple(sorted(found, key=lambda release: version_key(release.torch), reverse=True))
 

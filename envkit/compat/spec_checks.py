@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -94,6 +95,7 @@ def _takes_2(wish: Requirement) -> bool:
     return wish.specifier.contains(_NUMPY_2)
 
 
+@functools.cache
 def _requirement(text: str) -> Requirement | None:
     try:
         return Requirement(text)

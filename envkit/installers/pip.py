@@ -22,6 +22,7 @@ from envkit.installers.indexes import (
     uv_default_arguments,
     uv_index_environment,
 )
+from envkit.installers.own_pip import unpacked_pip
 from envkit.installers.uv import literal_dollars, uv_environment, uv_program
 from envkit.installers.uv_settings import write_connection_settings
 from envkit.model.addresses import redacted
@@ -288,4 +289,4 @@ def pip_program(python: Path, version: str) -> tuple[str | Path, ...]:
             why="Its newer releases dropped 3.8 and older.",
             hint="Use --engine uv.",
         )
-    return python, "-I", Path(wheel.path) / "pip"
+    return python, "-I", unpacked_pip(Path(wheel.path))

@@ -53,10 +53,11 @@ def lock_for_spec(found: SpecFile, options: CreateOptions, progress: Progress) -
             )
     if options.offline:
         lacks = "has no lock" if not existing else "has no lock that is current and for this platform"
+        how = "the same without --offline" if found.is_shipped else f"`envkit lock {spec.path}`"
         raise DownloadError(
             f"Offline, and {spec.path} {lacks}.",
             why="To make one, indexes have to be asked for versions and hashes.",
-            hint=f"Run `envkit lock {spec.path}` once where there is a network.",
+            hint=f"Run {how} once where there is a network.",
         )
     output = _writable(found) if found.is_shipped or not existing else existing[0]
     return _resolved_now(found, output, options, progress)

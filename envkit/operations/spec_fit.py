@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from envkit.compat.fit_checks import CARD, check_needs
-from envkit.compat.release_checks import check_build, check_platform, check_python
+from envkit.compat.fit_checks import CARD, LOCK, check_needs
+from envkit.compat.release_checks import check_build, check_platform, check_python, is_wheel_for
 from envkit.compat.releases import newest_of, release_of
 from envkit.compat.torch_needs import Package, table_needs
 from envkit.model.fit import FitCheck, sum_of
@@ -35,6 +35,13 @@ class SpecFit:
 
     fits: bool | None
     checks: tuple[FitCheck, ...]
+
+    @property
+    def reason(self) -> str | None:
+        """What speaks against it, what keeps it from being told, or, where it fits, what may not work."""
+        words = {False: ("fail",), None: ("unknown", "warn"), True: ("warn",)}[self.fits]
+        told = dict.fromkeys(check.why for check in self.checks if check.status in words and check.why)
+        return " ".join(map(str, told)) or None
 
 
 def fit_of(torch: str, cuda: str | None, python: str, machine: Machine) -> SpecFit:
@@ -106,8 +113,12 @@ def fit_of_lock(lock: Lock, machine: Machine, python: str | None = None) -> Spec
     entry = lock.package(platform, "torch")
     release = None if torch is None else _release(torch)
     if release is not None and lock.installer == "pip":
-        of_python = _of_python(release, python or lock.python, platform)
-        checks = [*_as_known(of_python, None if entry is None else entry.source), *checks]
+        asked = python or lock.python
+        if entry is not None and is_wheel_for(entry.file, asked):
+            of_python = [FitCheck("python", "ok", asked, source=LOCK, known="confirmed")]
+        else:
+            of_python = _as_known(_of_python(release, asked, platform), None if entry is None else entry.source)
+        checks = [*of_python, *checks]
         pins = [f"{item.name}=={item.version}" for item in lock.platforms[platform].packages]
         checks += _of_packages(release, pins, platform)
     return _sum(checks, lock.cuda)

@@ -7,9 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from envkit.backends.conda import find_conda
-from envkit.installers.installed import dist_infos
 from envkit.installers.pip_places import place_settings
-from envkit.installers.user_site import user_site_of
 from envkit.model.fit import FitCheck
 from envkit.operations.leftover_checks import IMPORT_NAMES
 
@@ -37,6 +35,9 @@ def user_site_check(python: str, place: PlannedPlace, lock: Lock | None, environ
     Raises:
         OSError: the folder cannot be listed.
     """
+    from envkit.installers.installed import dist_infos  # noqa: PLC0415 - without a spec it need not be loaded
+    from envkit.installers.user_site import user_site_of  # noqa: PLC0415
+
     folder = user_site_of(python, environ)
     if not folder.is_dir():
         return None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.channel import Channel
 from tests.support.conda_pythons import python_package
 from tests.support.conda_torch import distribution
+from tests.support.forks import run_envkit
 from tests.support.index import Index, serve_index
 from tests.support.wheels import file_hash, make_wheel
 
@@ -244,7 +245,14 @@ class World:
 
     def envkit(self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout_s: float = 120) -> Done:
         """Run envkit to its end."""
-        return self.run(self.argv(*arguments), env=env, timeout_s=timeout_s)
+        done = run_envkit(
+            [str(argument) for argument in arguments],
+            env=self.variables | dict(env or {}),
+            cwd=self.project,
+            timeout_s=timeout_s,
+            errors="replace",
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
 
     def run(self, argv: list[str], *, env: Mapping[str, str] | None = None, timeout_s: float = 120) -> Done:
         """Run a program to its end, without input."""
