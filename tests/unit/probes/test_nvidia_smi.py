@@ -193,6 +193,14 @@ def test_query_gpus_asks_for_memory_and_mig_where_the_banner_does_not_tell(fake_
     ]
 
 
+def test_query_gpus_lives_without_memory_and_mig_when_that_query_hangs(fake_smi, monkeypatch):
+    monkeypatch.setattr(nvidia_smi, "TIMEOUT_S", 0.5)
+    folder = fake_smi("0, NVIDIA A30, 470.57.02, 24258, 8.0\n")
+    script = folder / "nvidia-smi"
+    script.write_text(script.read_text().replace("*--query-gpu*) cat", "*mig.mode*) sleep 60;;\n*--query-gpu*) cat"))
+    assert query_gpus(on_path(folder)).gpus == (Gpu(0, "NVIDIA A30", 24258, "8.0"),)
+
+
 def test_query_gpus_falls_back_to_the_banner(fake_smi):
     """A stub of a tool that knows no query; the banner is a real one."""
     folder = fake_smi(

@@ -222,3 +222,51 @@ def test_every_word_of_the_shells_is_found_and_has_a_source():
     assert {parse_smi(f"bash: nvidia-smi: {word}\n").error_kind for word in plain} == {"command-not-found"}
     plain = [word for group in words["denied"] for word in group["words"] if not re.search(r"[?|\[]", word)]
     assert {parse_smi(f"sh: 1: nvidia-smi: {word}\n").error_kind for word in plain} == {"permission-denied"}
+
+
+HEAD = """\
+| NVIDIA-SMI 550.54.10              Driver Version: 550.54.10      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+"""
+FIRST = "|   0  NVIDIA H200                    On  |   00000000:83:00.0 Off |                    0 |\n"
+SECOND = "| N/A   52C    P0            628W /  700W |   32362MiB / 143771MiB |    100%      Default |\n"
+CUTS = {
+    "in the name": ("|   0  NVIDIA H2", [(0, None, None, None, None)]),
+    "in the number": ("|   0", []),
+    "in the bus id": (FIRST[:55], [(0, "NVIDIA H200", None, None, None)]),
+    "behind the first line": (FIRST, [(0, "NVIDIA H200", None, None, None)]),
+    "in the total": (FIRST + SECOND[:60], [(0, "NVIDIA H200", None, 32362, None)]),
+    "behind the memory": (FIRST + SECOND[:70], [(0, "NVIDIA H200", 143771, 32362, None)]),
+    "behind the second line": (FIRST + SECOND, [(0, "NVIDIA H200", 143771, 32362, None)]),
+    "in the MIG mode": (FIRST + SECOND + "|   |   |         Disab", [(0, "NVIDIA H200", 143771, 32362, None)]),
+    "in the next GPU": (
+        FIRST + SECOND + "|   |   |  Enabled* |\n+---+\n|   1  NVI",
+        [(0, "NVIDIA H200", 143771, 32362, "Enabled"), (1, None, None, None, None)],
+    ),
+}
+
+
+def test_a_table_cut_at_telling_places_tells_what_is_whole():
+    for name, (rest, gpus) in CUTS.items():
+        report = parse_smi(HEAD + rest)
+        told = [(gpu.index, gpu.name, gpu.memory_total_mib, gpu.memory_used_mib, gpu.mig) for gpu in report.gpus]
+        assert (name, report.status, told) == (name, "partial", gpus)
+    versions = "NVIDIA-SMI 550.54.10   Driver Version: 551.8"
+    assert parse_smi(versions).driver_version is None
+    assert str(parse_smi(f"{versions} ").driver_version) == "551.8"
+
+
+def test_a_driver_model_that_is_not_known_is_no_part_of_the_name():
+    row = FIRST.replace("On  |", "XYZM|")
+    assert parse_smi(HEAD + row + SECOND).gpus[0].name == "NVIDIA H200"
+    unclear = parse_smi(HEAD + row.replace("NVIDIA H200                    XYZM", "NVIDIA H200 XYZM") + SECOND)
+    assert (unclear.status, unclear.gpus[0].name) == ("partial", None)
+
+
+def test_a_message_between_the_lines_of_a_gpu_is_passed_over():
+    report = parse_smi(f"{HEAD}{FIRST}WARNING: infoROM is corrupted\n{SECOND}|   |   |  Disabled |\n+---+\n")
+    assert (report.status, report.gpus[0].memory_used_mib, report.gpus[0].mig) == ("ok", 32362, "Disabled")
