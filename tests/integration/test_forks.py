@@ -45,7 +45,7 @@ def test_one_that_takes_too_long_is_killed_and_one_that_is_killed_says_so(envkit
     prefix = project.folder / "env"
     assert envkit("create", project.spec, "--no-verify", "--prefix", prefix).code == 0
     with pytest.raises(subprocess.TimeoutExpired):
-        envkit("run", prefix, "--", "sh", "-c", "exec sleep 20 > /dev/null 2>&1", timeout_s=1)
+        envkit("run", prefix, "--", "sh", "-c", "exec sleep 5 > /dev/null 2>&1", timeout_s=1)
     done = run_envkit(
         ["run", str(prefix), "--", "sh", "-c", "kill -9 $$"], env=envkit.variables(), cwd=envkit.cwd, timeout_s=60
     )
