@@ -11,6 +11,7 @@ import sys
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tests.support.conda_archive import PLACEHOLDER, Content, Link
@@ -52,23 +53,25 @@ def python_package(channel: Channel, minor: str = "3.11", *, cache: Path) -> Pat
     with _only_one(cache / f"{name}.lock"):
         if not (cache / name).is_file():
             folder = cache / f"making-{name}"
-            _make_python(type(channel)(folder), home, minor, version, build).replace(cache / name)
+            with TemporaryDirectory(dir=cache) as stripped:
+                made = _make_python(type(channel)(folder), home, minor, version, build, Path(stripped))
+            made.replace(cache / name)
             shutil.rmtree(folder)
     return channel.put(cache / name)
 
 
-def _make_python(channel: Channel, home: Path, minor: str, version: str, build: str) -> Path:
+def _make_python(channel: Channel, home: Path, minor: str, version: str, build: str, stripped: Path) -> Path:
     return channel.add(
         "python",
         version,
         build=build,
-        files=_python_files(home, minor),
+        files=_python_files(home, minor, stripped),
         license=_LICENCE,
         python_site_packages_path=f"lib/python{minor}/site-packages",
     )
 
 
-def _python_files(home: Path, minor: str) -> dict[str, Content]:
+def _python_files(home: Path, minor: str, stripped: Path) -> dict[str, Content]:
     files: dict[str, Content] = {
         "bin/python": Link(f"python{minor}"),
         "bin/python3": Link(f"python{minor}"),
@@ -79,10 +82,21 @@ def _python_files(home: Path, minor: str) -> dict[str, Content]:
         for top, names, found in os.walk(folder):
             names[:] = sorted(name for name in names if name not in _LEFT_OUT)
             chosen += [Path(top, name) for name in found if not name.endswith((".a", ".whl", ".pyc"))]
+    small = _without_debugging([path for path in chosen if ".so" in path.name and not path.is_symlink()], stripped)
     for path in chosen:
         name = str(path.relative_to(home))
-        files[name] = Link(os.readlink(path)) if path.is_symlink() else _moved(path, home)
+        files[name] = Link(os.readlink(path)) if path.is_symlink() else _moved(small.get(path, path), home)
     return files
+
+
+def _without_debugging(libraries: Sequence[Path], folder: Path) -> dict[Path, Path]:
+    """Copies of libraries in ``folder`` without what debuggers need, which is most of a Python that was built here."""
+    program = shutil.which("strip")
+    if program is None:
+        return {}
+    copies = {path: Path(shutil.copy(path, folder)) for path in libraries}
+    subprocess.run([program, "--strip-debug", *copies.values()], check=True, capture_output=True)
+    return copies
 
 
 def _moved(path: Path, home: Path) -> Content:

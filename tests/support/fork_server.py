@@ -94,6 +94,7 @@ def become(argv: list[str], env: dict[str, str], cwd: str, umask: int) -> None:
     os.environ.update(env)
     sys.path.insert(0, os.getcwd())
     sys.argv[1:] = argv
+    sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
     if os.environ.pop("COVERAGE_PROCESS_CONFIG", None) and COVERAGE:  # not for the programs that the command starts
         COVERAGE.start()
     try:

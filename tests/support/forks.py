@@ -24,7 +24,9 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-READ_AT_START = re.compile(r"PYTHON|LC_|LANG|LD_|COVERAGE|MALLOC_|GLIBC_|TZ$")
+READ_AT_START = re.compile(r"PYTHON(?!UNBUFFERED$|DONTWRITEBYTECODE$)|LC_|LANG|LD_|COVERAGE|MALLOC_|GLIBC_|TZ$")
+"""Not the two that a command can be given later, or that make no difference to one that runs to its end."""
+
 MAX_REQUEST, MAX_STDIN = 100_000, 60_000
 """Bytes that go through a socket, and a pipe, at once."""
 
