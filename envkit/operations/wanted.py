@@ -23,10 +23,11 @@ def read_wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Loc
     found = read_spec_or_lock(prefix_from(name_or_file), name_or_file, progress) if is_file else find_spec(name_or_file)
     if isinstance(found, Lock):
         return None, found
-    return found.spec, _lock_of(found)
+    return found.spec, lock_of_spec(found)
 
 
-def _lock_of(found: SpecFile) -> Lock | None:
+def lock_of_spec(found: SpecFile) -> Lock | None:
+    """The lock of a spec that is current, or None."""
     for path in (found.lock_path, found.private_lock_path):
         if path.is_file():
             lock = read_lock(path, path.name)
