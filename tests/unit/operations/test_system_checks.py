@@ -208,7 +208,7 @@ def test_room_for_the_download(tmp_path):
     failed = one("disk", lock=not_at_all)
     assert (failed.status, failed.known) == ("fail", "confirmed")
     assert failed.needed.startswith("at least ")
-    assert "of 1 files the size is not known" in failed.needed
+    assert "of one file the size is not known" in failed.needed
 
 
 def test_without_sizes_nothing_is_claimed(tmp_path):
