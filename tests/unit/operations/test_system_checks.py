@@ -348,7 +348,11 @@ class TestCompilers:
         found = one("host-compiler", spec_of())
         assert (found.status, found.found) == ("warn", "gcc 12")
         assert "takes gcc 10 at most" in found.why
-        assert found.hint == "To compile, install gcc-10 and g++-10."
+        assert found.hint.startswith("To compile, install gcc-10 and g++-10.")
+        monkeypatch.setattr("envkit.operations.compiler_checks.current_platform", lambda: "linux-aarch64")
+        found = one("host-compiler", spec_of())
+        assert "`conda create -n gcc10 -c conda-forge gxx_linux-aarch64=10`" in found.hint
+        assert "bin/aarch64-conda-linux-gnu-g++" in found.hint
 
     def test_an_older_gcc_that_will_be_named(self, monkeypatch, tmp_path):
         self.gcc(monkeypatch, tmp_path, 9, 10, default="12.2.0")
