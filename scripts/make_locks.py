@@ -19,14 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import parse_wheel_filename
 
 from envkit import fs
 from envkit.installers.indexes import PipConfig
 from envkit.installers.resolve import resolve
 from envkit.installers.routing import stand_in_hash
+from envkit.installers.tags import wheel_rank
 from envkit.model.lock import Lock, LockedPackage, parse_lock
 from envkit.model.lock_text import render_lock
-from envkit.model.spec import Source, Spec, parse_spec
+from envkit.model.spec import Spec, parse_spec
 from envkit.operations.lock import lock_path_of, lock_platform, make_lock
 
 if TYPE_CHECKING:
@@ -96,15 +99,37 @@ def metadata_toml(table: dict[str, Any]) -> str:
     return text
 
 
+def lockable(spec: Spec, table: dict[str, Any]) -> list[str]:
+    """The platforms of a spec all of whose files PyPI has, or have a row in the table."""
+    if spec.installer != "pip":
+        return []
+    rows = {(index["url"], p["name"]): p["files"] for index in table["indexes"] for p in index["projects"]}
+    pins = [Requirement(text) for text in spec.packages]
+    return [
+        platform
+        for platform in spec.platforms
+        if all(
+            any(
+                wheel_rank(file["file"], platform, spec.python) is not None
+                and pin.specifier.contains(parse_wheel_filename(file["file"])[1])
+                for file in rows.get((source.url, pin.name), ())
+            )
+            for pin in pins
+            if (source := spec.on(platform).source_of(pin.name)) is not None
+        )
+    ]
+
+
 def make(spec: Spec, table: dict[str, Any], addresses: dict[str, str], *, upgrade: bool) -> Lock:
     """The lock of one shipped spec."""
     path = lock_path_of(Path(spec.path))
     old = parse_lock(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
-    near = replace(spec, sources=tuple(Source(addresses[item.url], item.packages) for item in spec.sources))
+    sources = (replace(item, url=addresses[item.url]) for item in spec.sources if item.url in addresses)
+    near = replace(spec, sources=tuple(sources))
     known = {file["file"]: file["known"] for item in table["indexes"] for p in item["projects"] for file in p["files"]}
     real = {near_url: url for url, near_url in addresses.items()}
     platforms = {}
-    for platform in spec.platforms:
+    for platform in lockable(spec, table):
         before = old.platforms.get(platform) if old is not None else None
         packages = resolve(
             near,
@@ -143,6 +168,8 @@ def main() -> int:
             if path.name.endswith(".lock.yaml") or (options.names and path.stem not in options.names):
                 continue
             spec = parse_spec(path.read_text(encoding="utf-8"), str(path))
+            if not lockable(spec, table):
+                continue
             text, lock_path = render_lock(make(spec, table, addresses, upgrade=options.upgrade)), lock_path_of(path)
             same = lock_path.is_file() and lock_path.read_text(encoding="utf-8") == text
             print(f"{lock_path.name}: {'as it should be' if same else 'differs' if options.check else 'written'}")

@@ -151,7 +151,11 @@ _CREATE_OPTIONS = (
     ),
     click.option("--engine", type=click.Choice(["uv", "pip"]), default="uv", help="What installs. Default: uv."),
     click.option("--python", metavar="V|EXE", help="Python to use: a version that is here, or a program."),
-    click.option("--cuda", metavar="V|auto", help="CUDA that the driver of the target machine serves."),
+    click.option(
+        "--cuda",
+        metavar="V|auto",
+        help="CUDA that the driver of the target machine serves. With torch==V: the build; auto: the best that fits.",
+    ),
     click.option("--driver", metavar="V", help="Driver version of the target machine, as in 535.54.03."),
     click.option("--toolkit", metavar="V|DIR|none", help="Toolkit that activation switches to."),
     click.option("--offline", is_flag=True, help="Use only what is on this disk."),
@@ -218,7 +222,9 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
 
     cuda = values["cuda"]
     if cuda not in {None, "auto"} and re.fullmatch(r"\d+\.\d+", cuda, re.ASCII) is None:
-        raise click.UsageError(f"--cuda {cuda} is no version. Write it as in --cuda 12.4, or --cuda auto.")
+        raise click.UsageError(
+            f"--cuda {cuda} is no version. Write it as in --cuda 12.4, or --cuda auto; torch==V+cpu is the CPU build."
+        )
     return CreateOptions(
         name=values["name"],
         prefix=None if values["prefix"] is None else prefix_at(values["prefix"]),

@@ -55,7 +55,28 @@ _EMPTY: dict[str, dict[str, Any]] = {
         "changed": False,
     },
     "kernel": {"environment": None, "kernel": None},
+    "gpu": {
+        "status": "error",
+        "error_kind": None,
+        "message": None,
+        "driver_version": None,
+        "cuda_version": None,
+        "gpus": [],
+        "library_version": None,
+        "module_version": None,
+        "found_at": None,
+    },
     "specs": {"specs": []},
+    "preflight": {
+        "spec": None,
+        "fits": None,
+        "checks": [],
+        "routes": [],
+        "machine": None,
+        "driver_plan": None,
+        "notes": [],
+    },
+    "matrix": {"rows": [], "html": None},
     "cuda list": {"toolkits": [], "notes": []},
     "cuda add": {"toolkit": None, "added": False},
     "cuda install": {
@@ -154,15 +175,3 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
     cells = [header, *rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-
-
-def size_text(size_bytes: int | None) -> str:
-    """``1.8 GB``; "unknown size" for None."""
-    if size_bytes is None:
-        return "unknown size"
-    value = float(size_bytes)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:  # noqa: PLR2004 - decimal units, as indexes show them
-            return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"

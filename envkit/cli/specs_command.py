@@ -23,11 +23,18 @@ class _Specs:
 
 
 @click.command("specs")
+@click.option("--fits", is_flag=True, help="Only those that fit this machine, or of which that cannot be told.")
 @json_option
-def command(*, as_json: bool) -> int:
-    """Show the specs that ship with envkit: `envkit create NAME` makes the environment of one."""
-    from envkit.cli.texts import specs_lines  # noqa: PLC0415 - start-up counts
+def command(*, fits: bool, as_json: bool) -> int:
+    """Show the specs that ship with envkit: `envkit create NAME` makes the environment of one.
+
+    With --fits each is judged by this machine's driver and GPUs; --json tells those that do not fit as well, and why.
+    """
+    from envkit.cli.specs_text import fitting_lines, specs_lines  # noqa: PLC0415 - start-up counts
+    from envkit.operations.machine import this_machine  # noqa: PLC0415
     from envkit.operations.specs import list_specs  # noqa: PLC0415
 
-    result = _Specs(list_specs())
-    return emit(result, lambda: specs_lines(result.specs), as_json=as_json)
+    machine = this_machine() if fits else None
+    result = _Specs(list_specs(machine))
+    show = specs_lines if machine is None else lambda specs: fitting_lines(specs, machine)
+    return emit(result, lambda: show(result.specs), as_json=as_json)

@@ -7,14 +7,15 @@ import shlex
 from typing import TYPE_CHECKING
 
 from envkit.cli.colours import paint
-from envkit.cli.render import size_text, table
+from envkit.cli.render import table
 from envkit.model.environment import scripts_of
+from envkit.model.texts import size_text
 from envkit.operations.environments import word_for
 from envkit.operations.places import is_elsewhere
 from envkit.operations.specs import shipped_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from envkit.model.environment import Environment
     from envkit.model.snapshot import Snapshot
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from envkit.operations.inspect import Info
     from envkit.operations.lock import LockResult
     from envkit.operations.remove import RemoveResult
-    from envkit.operations.specs import SpecEntry
     from envkit.operations.verify import VerifyResult
 
 _COLOURS = {"pass": "green", "fail": "red", "skip": "yellow"}
@@ -222,15 +222,6 @@ def remove_lines(result: RemoveResult) -> list[str]:
     elif result.spec:
         again = f" `envkit create FILE{place}`, with the file that it was made from, makes it again."
     return [f"Removed {result.removed}. It had no snapshot.{again}"]
-
-
-def specs_lines(specs: Iterable[SpecEntry]) -> list[str]:
-    """The table of specs."""
-    rows = [
-        (item.name, item.environment or "", item.cuda or "cpu", item.python, ", ".join(item.locked), item.summary or "")
-        for item in specs
-    ]
-    return table(("NAME", "ENVIRONMENT", "CUDA", "PYTHON", "LOCKED FOR", "SUMMARY"), rows)
 
 
 def snapshots_lines(snapshots: Sequence[Snapshot]) -> list[str]:

@@ -6,10 +6,14 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from envkit.compat.tables import MACHINES, releases_table, version_key
+from envkit.compat.tables import MACHINES, bounds_table, releases_table, version_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_MACS = {"osx-64": "macos_x86_64", "osx-arm64": "macos_arm64"}
+"""The table's names of the platforms that have CPU builds alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Release:
 
     def pythons(self, platform: str) -> tuple[str, ...]:
         """The versions of Python that there are wheels for, ascending, without free-threaded ones."""
-        found = self.row["python"].get(MACHINES.get(platform, ""), ())
+        found = self.row["python"].get(MACHINES.get(platform) or _MACS.get(platform, ""), ())
         return tuple(sorted((version for version in found if not version.endswith("t")), key=version_key))
 
     def numpy_bound(self, platform: str) -> str | None:
@@ -78,6 +82,14 @@ class Release:
         bound = self.row["numpy"].get(system)
         return None if bound is None else str(bound)
 
+    def bounds(self, installer: str) -> dict[str, str]:
+        """Version specifiers that other packages must keep to, by their names: ``{"setuptools": "<70"}``."""
+        return {
+            row["package"]: row["specifier"]
+            for row in bounds_table()
+            if installer in row["installers"] and version_key(self.torch) <= version_key(row["until"])
+        }
+
     def index(self, label: str) -> str:
         """The address of the index that carries a build, without knowing whether PyPI does as well."""
         return f"https://download.pytorch.org/whl/{label}"
@@ -85,7 +97,7 @@ class Release:
 
 @functools.cache
 def releases() -> tuple[Release, ...]:
-    """All releases that are known, newest first."""
+    """All releases whose set is known, newest first; one that was only read off an index is left out."""
     found = [
         Release(
             row["torch"],
@@ -96,6 +108,7 @@ def releases() -> tuple[Release, ...]:
             row,
         )
         for row in releases_table()
+        if row["torchvision"] is not None
     ]
     return tuple(sorted(found, key=lambda release: version_key(release.torch), reverse=True))
 

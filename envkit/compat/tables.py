@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from envkit import resources
 
 if TYPE_CHECKING:
     from envkit.model.driver import DriverVersion
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MACHINES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "windows_x86_64"}
 """The tables' names of conda's platforms; CUDA builds exist for these alone."""
 
@@ -30,11 +27,13 @@ class DriverNeed:
         minimum: below it the build does not run.
         toolkit: the driver that the toolkit was released with; between the two, newer features do not work.
         known: how well ``minimum`` is known.
+        source: an address, or None.
     """
 
     minimum: str
     toolkit: str | None
     known: str
+    source: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,21 @@ class ArchList:
         capabilities: compute capabilities it has machine code for, ascending.
         ptx: those it has PTX for, compiled at first use on this or any newer capability.
         known: how well.
+        source: an address or the name of what was read, or None.
     """
 
     capabilities: tuple[str, ...]
     ptx: tuple[str, ...]
     known: str
+    source: str | None = field(default=None, compare=False)
 
 
 @functools.cache
 def _table(name: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - costs start-up time
+
     text = resources.data_file(f"{name}.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
+    table: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader, and our own file
     return table
 
 
@@ -96,7 +99,7 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     released: dict[str, str] = {
         update[f"driver_{system}"]: update["driver_status"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE
+        if update.get(f"driver_{system}") and update.get("driver_status") in MAY_REFUSE and not is_candidate(update)
     }
     rule = row["minor_version_minimum"]
     floors = dict(released)
@@ -105,7 +108,12 @@ def driver_need(cuda: str, platform: str) -> DriverNeed | None:
     if not floors:
         return None
     minimum = min(floors, key=version_key)
-    return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum])
+    return DriverNeed(minimum, row["toolkit_driver_ga"][system], floors[minimum], _source("cuda_toolkits", rule["src"]))
+
+
+def is_candidate(update: dict[str, Any]) -> bool:
+    """Whether an update of a toolkit's row is a release candidate, which is no release: 11.0.1."""
+    return str(update["update"]).endswith(" RC")
 
 
 def served_cuda(driver: DriverVersion, platform: str) -> str | None:
@@ -118,7 +126,9 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
         row["toolkit"]
         for row in _table("cuda_toolkits")["toolkits"]
         for update in row["updates"]
-        if update.get(f"driver_{system}") and version_key(update[f"driver_{system}"]) <= driver.parts
+        if update.get(f"driver_{system}")
+        and not is_candidate(update)
+        and version_key(update[f"driver_{system}"]) <= driver.parts
     ]
     return max(served, key=version_key, default=None)
 
@@ -136,8 +146,23 @@ def toolkit_update(nvcc: str) -> str | None:
     return match and match[1]
 
 
-def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
-    """The GPU code of torch's wheel for a build CUDA and platform; where two rows tell, the better known one's."""
+def _source(table: str, ids: list[str]) -> str | None:
+    """The first address among the sources of a row, or else the name of what was read."""
+    found = [_table(table)["sources"][name] for name in ids]
+    return next(
+        (row["url"] for row in found if row["url"]), next((row["name"] for row in found if "name" in row), None)
+    )
+
+
+def arch_list(torch: str, cuda: str, platform: str, package: str = "wheel") -> ArchList | None:
+    """The GPU code of torch's package for a build CUDA and platform; where two rows tell, the better known one's.
+
+    Args:
+        torch: version, with or without a label.
+        cuda: build CUDA.
+        platform: conda's name.
+        package: "wheel", or "conda" for that of the channel pytorch.
+    """
     release, build, machine = torch.partition("+")[0], build_label(cuda), MACHINES.get(platform)
     rows = [
         row
@@ -145,13 +170,28 @@ def arch_list(torch: str, cuda: str, platform: str) -> ArchList | None:
         if release in row["torch"]
         and row["build"] == build
         and row["platform"] == machine
-        and row["package"].startswith("wheel")
+        and row["package"].startswith(package)
     ]
     if not rows:
         return None
     best = min(rows, key=lambda row: row["status"] != "confirmed")
     code = {kind: _capabilities(best["arch_list"], kind) for kind in ("sm", "compute")}
-    return ArchList(code["sm"], code["compute"], best["status"])
+    return ArchList(code["sm"], code["compute"], best["status"], _source("arch_lists", best["src"]))
+
+
+def jetson_capabilities() -> tuple[str, ...]:
+    """Those of Jetson's GPUs, which take only code that was made for exactly them."""
+    return tuple(_table("arch_lists")["jetson"]["capabilities"])
+
+
+def compiled_range(cuda: str) -> tuple[str, str, str] | None:
+    """The oldest and newest compute capability that nvcc of a release compiles for, and how well that is known."""
+    row = toolkit_row(cuda)
+    sm = None if row is None else row.get("sm")
+    if not sm or not sm.get("min") or not sm.get("max"):
+        return None
+    ends = _capabilities([sm["min"], sm["max"]], "sm")
+    return ends[0], ends[-1], sm["status"]
 
 
 def _capabilities(entries: list[str], kind: str) -> tuple[str, ...]:
@@ -186,6 +226,16 @@ def releases_table() -> tuple[dict[str, Any], ...]:
     return tuple(_table("pytorch_releases")["releases"])
 
 
+def bounds_table() -> tuple[dict[str, Any], ...]:
+    """The bounds of ``pytorch_releases.yaml`` for packages beside torch; not to be changed."""
+    return tuple(_table("pytorch_releases")["bounds"])
+
+
 def gpus_table() -> dict[str, Any]:
     """``gpus.yaml`` as it is written; not to be changed."""
     return _table("gpus")
+
+
+def driver_plans_table() -> dict[str, Any]:
+    """``driver_plans.yaml`` as it is written; not to be changed."""
+    return _table("driver_plans")

@@ -61,7 +61,7 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
     values: dict[str, str] = {}
     sections: dict[str, dict[str, str]] = {name: {} for name in _SECTIONS}
     for path in pip_config_files(environ):
-        for section, entries in _read_sections(path).items():
+        for section, entries in read_sections(path).items():
             sections[section] |= entries
     for name in _SECTIONS:
         values |= sections[name]
@@ -106,7 +106,12 @@ def pip_config_files(environ: Mapping[str, str], platform: str = sys.platform) -
     return (*site, *user)
 
 
-def _read_sections(path: Path) -> dict[str, dict[str, str]]:
+def read_sections(path: Path) -> dict[str, dict[str, str]]:
+    """What one of pip's configuration files says for ``pip install``, by section; empty where it cannot be opened.
+
+    Raises:
+        InvalidFileError: it is no such file.
+    """
     parser = configparser.RawConfigParser()
     try:
         text = path.read_text(encoding="utf-8", errors="replace")

@@ -82,10 +82,10 @@ class PageReader:
         Raises:
             DownloadError: the server cannot be reached, or refuses.
         """
-        plain, host, request = _request(url, "*/*")
+        plain, host, request = request_for(url, "*/*")
         digest, received, stated, until = hashlib.sha256(), 0, None, time.monotonic() + _MEASURE_LIMIT_S
         try:
-            with self._opener(host).open(request, timeout=self.timeout_s) as response:
+            with self.opener(host).open(request, timeout=self.timeout_s) as response:
                 length = response.headers.get("Content-Length", "")
                 stated = int(length) if length.isdecimal() else None
                 while time.monotonic() < until:
@@ -106,9 +106,9 @@ class PageReader:
             raise _unreachable(plain, host, error) from error
 
     def _fetch(self, url: str) -> list[IndexFile] | None:
-        plain, host, request = _request(url, _ACCEPT)
+        plain, host, request = request_for(url, _ACCEPT)
         try:
-            with self._opener(host).open(request, timeout=self.timeout_s) as response:
+            with self.opener(host).open(request, timeout=self.timeout_s) as response:
                 body: bytes = response.read()
                 kind: str = response.headers.get_content_type()
                 final: str = response.url
@@ -123,11 +123,15 @@ class PageReader:
             return _json_files(body, final)
         return _html_files(body.decode("utf-8", "replace"), final)
 
-    def _opener(self, host: str) -> urllib.request.OpenerDirector:
+    def proxies(self, host: str) -> dict[str, str]:
+        """The proxies to a host, by scheme."""
         proxy = self.config.proxy
         proxies = urllib.request.getproxies() if proxy is None else {"http": proxy, "https": proxy}
-        if urllib.request.proxy_bypass(host):
-            proxies = {}
+        return {} if urllib.request.proxy_bypass(host) else proxies
+
+    def opener(self, host: str) -> urllib.request.OpenerDirector:
+        """What asks a host, as the user's settings have it."""
+        proxies = self.proxies(host)
         cert = self.config.cert
         context = ssl.create_default_context(cafile=cert if cert is not None and os.path.isfile(cert) else None)  # noqa: PTH113
         if host in {entry.partition(":")[0] for entry in self.config.trusted_hosts}:
@@ -152,7 +156,7 @@ def page_json(project: str, files: Sequence[IndexFile]) -> bytes:
     return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": files}).encode()
 
 
-def _request(url: str, accept: str) -> tuple[str, str, urllib.request.Request]:
+def request_for(url: str, accept: str) -> tuple[str, str, urllib.request.Request]:
     """The address without user and password, its host, and the request with these."""
     plain, authorization = _split_credentials(url)
     request = urllib.request.Request(plain, headers={"Accept": accept, "User-Agent": "envkit"})  # noqa: S310 - http(s)

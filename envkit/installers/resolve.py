@@ -74,7 +74,7 @@ def resolve(
     if offline:
         config = replace(config, extra_index_urls=())
     pins, names = tuple(preferred), tuple(upgrade_packages)
-    question = _Question(spec, platform, config, pins, upgrade, names, metadata_toml, offline)
+    question = _Question(spec.on(platform), platform, config, pins, upgrade, names, metadata_toml, offline)
     try:
         return question.packages()
     except ResolutionError:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from envkit.installers.conda_meta import is_conda_prefix
 from envkit.installers.installed import dist_infos, installed_packages, site_packages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SYSTEM_SITE = re.compile(r"^\s*include-system-site-packages\s*=\s*true\s*$", re.IGNORECASE | re.MULTILINE)
 
@@ -54,9 +57,16 @@ def _counts(prefix: Path) -> bool:
 
 def _user_site(prefix: Path) -> Path | None:
     site = site_packages(prefix)
-    base = os.environ.get("PYTHONUSERBASE")
-    if os.name == "nt":  # the folder's name has the version without a dot, which a prefix on Windows does not show
+    if os.name == "nt" or site is None:  # the folder's name has the version, which a prefix on Windows does not show
         return None
-    if site is None:
-        return None
-    return (Path(base) if base else Path.home() / ".local") / "lib" / site.parent.name / "site-packages"
+    return user_site_of(site.parent.name.removeprefix("python"))
+
+
+def user_site_of(python: str, environ: Mapping[str, str] | None = None, *, windows: bool = os.name == "nt") -> Path:
+    """The user site of Python "3.9"; it need not exist."""
+    environ = os.environ if environ is None else environ
+    base, minor = environ.get("PYTHONUSERBASE"), ".".join(python.split(".")[:2])
+    if windows:
+        roaming = Path(base or Path(environ.get("APPDATA") or Path.home(), "Python"))
+        return roaming / f"Python{minor.replace('.', '')}" / "site-packages"
+    return (Path(base) if base else Path.home() / ".local") / "lib" / f"python{minor}" / "site-packages"

@@ -6,11 +6,13 @@ import functools
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit import process
 from envkit.errors import NotFoundError
+from envkit.installers.uv_settings import read_uv_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,3 +90,21 @@ def uv_cache_dir() -> Path:
     """
     uv = uv_program()  # in whose folder no settings of a project lie
     return Path(process.run([uv, "cache", "dir"], timeout_s=30.0, env=uv_environment(), cwd=uv.parent).stdout.strip())
+
+
+def uv_cache_place(environ: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """The same without starting uv: its variable, its settings, or its usual place; the folder need not exist.
+
+    https://docs.astral.sh/uv/concepts/cache/ (checked 2026-12-01)
+
+    Raises:
+        InvalidFileError: a ``uv.toml`` is broken.
+    """
+    environ = os.environ if environ is None else environ
+    given = environ.get("UV_CACHE_DIR") or read_uv_settings(environ).connection.get("cache-dir")
+    if isinstance(given, str):
+        return Path(given).expanduser().absolute()
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "uv" / "cache"
+    cache_home = environ.get("XDG_CACHE_HOME", "")
+    return (Path(cache_home) if os.path.isabs(cache_home) else Path.home() / ".cache") / "uv"  # noqa: PTH117 - text

@@ -46,22 +46,31 @@ class Gpu:
 
     Attributes:
         index: nvidia-smi's number, which is not always CUDA's.
-        name: the marketing name, whole.
+        name: the marketing name, as it was printed.
         memory_total_mib: MiB.
-        compute_capability: such as ``8.6``.
+        compute_capability: such as ``8.6``, as the tool tells it; what a name tells is ``envkit.compat.gpus.gpu_fact``.
+        memory_used_mib: MiB.
+        mig: the MIG mode, ``Enabled`` or ``Disabled``; None also where the GPU has none.
+        name_truncated: the tool's table had no room for the whole name, which ends in three dots.
     """
 
     index: int
     name: str | None
     memory_total_mib: int | None = None
     compute_capability: str | None = None
+    memory_used_mib: int | None = None
+    mig: str | None = None
+    name_truncated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The fields known here of an object of ``gpus`` in ``envkit gpu --json``."""
+        """An object of ``gpus`` in ``envkit gpu --json``."""
         return {
             "index": self.index,
             "name": self.name,
+            "name_truncated": self.name_truncated,
             "memory_total_mib": self.memory_total_mib,
+            "memory_used_mib": self.memory_used_mib,
+            "mig": self.mig,
             "compute_capability": self.compute_capability,
         }
 
@@ -80,6 +89,9 @@ class SmiReport:
         banner: the text that plain ``nvidia-smi`` prints, on failure what it said; None when it was not found or run.
         exit_status: that of the query; None when it did not end by itself.
         found_at: the program that was run.
+        cuda_version: the newest CUDA that the driver serves ("12.2"); not what is installed.
+        library_version: with ``nvml-driver-library-mismatch``: that of NVIDIA's library, as far as it is told.
+        module_version: likewise: that of the kernel module that is loaded.
     """
 
     status: Literal["ok", "partial", "error"]
@@ -90,12 +102,15 @@ class SmiReport:
     banner: str | None = None
     exit_status: int | None = None
     found_at: str | None = None
+    cuda_version: str | None = None
+    library_version: str | None = None
+    module_version: str | None = None
 
     @property
-    def cuda_version(self) -> str | None:
-        """The newest CUDA that the driver serves, from the banner's first lines; not what is installed.
-
-        Since driver 610 the banner calls it "CUDA UMD Version" (https://docs.nvidia.com/deploy/nvidia-smi).
-        """
-        found = re.search(r"CUDA (?:UMD )?Version\s*:\s*([0-9]+\.[0-9]+)", self.banner or "", re.ASCII)
-        return None if found is None else found[1]
+    def as_text(self) -> str:
+        """What it said, for a record; where it failed, with the failure's word and the exit status."""
+        said = self.banner or self.message or "nvidia-smi said nothing"
+        if self.status != "error":
+            return f"{said.rstrip()}\n"
+        ended = "" if self.exit_status is None else f", exit status {self.exit_status}"
+        return f"{said.rstrip()}\n[nvidia-smi gave no data: {self.error_kind}{ended}]\n"

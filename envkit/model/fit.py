@@ -24,6 +24,7 @@ class FitCheck:
         hint: what to do about it.
         source: where the fact comes from: an address, or a word for what was read ("the wheel's name").
         known: how well what is needed is known; None where that is no question.
+        is_doubtful: whether a warning stands for what does not work as far as is known, on facts that may not refuse.
     """
 
     id: str
@@ -34,6 +35,7 @@ class FitCheck:
     hint: str | None = None
     source: str | None = None
     known: str | None = None
+    is_doubtful: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """An entry of ``checks`` (docs/json.md)."""
@@ -68,15 +70,43 @@ class Route:
         return {"kind": self.kind, "spec": self.spec, "why": self.why}
 
 
+@dataclass(frozen=True, slots=True)
+class Card:
+    """GPUs of one kind in a machine, as far as they matter to what runs on them.
+
+    Attributes:
+        name: as nvidia-smi shows it, or as the user wrote it; None where it is not known.
+        capability: compute capability, "8.6"; None where it is not known.
+        known: how well the capability is known; "confirmed" where the driver told it.
+        others: capabilities of other chips that are sold under the same name.
+        count: how many there are.
+    """
+
+    name: str | None
+    capability: str | None
+    known: str = "confirmed"
+    others: tuple[str, ...] = ()
+    count: int = 1
+
+    @property
+    def title(self) -> str:
+        """For people: "2 x NVIDIA A40 (8.6)"."""
+        told = "not known" if self.capability is None else " or ".join((self.capability, *self.others))
+        many = f"{self.count} x " if self.count > 1 else ""
+        return f"{many}{self.name or 'a GPU without a name'}, compute capability {told}"
+
+
 def sum_of(checks: Iterable[FitCheck], deciding: Iterable[str]) -> bool | None:
     """Whether a machine fits: false by one failed check, None where a deciding one could not be judged.
 
     Args:
         checks: all of them.
-        deciding: the ids of those without which nothing can be said ("driver", "compute-capability").
+        deciding: the ids of which one check at least must say that it works ("driver", "compute-capability").
     """
     found = list(checks)
     if any(check.status == "fail" for check in found):
         return False
-    ids = set(deciding)
-    return None if any(check.status == "unknown" and check.id in ids for check in found) else True
+    working = {
+        check.id for check in found if check.status == "ok" or (check.status == "warn" and not check.is_doubtful)
+    }
+    return True if set(deciding) <= working else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -56,6 +57,16 @@ def render_lock(lock: Lock) -> str:
     for key, items in lock.additions.to_dict().items():
         lines += [f"{key}:", *(f"- {flow_text(item)}" for item in items)]
     return "\n".join(lines) + "\n"
+
+
+def outline(text: str) -> tuple[str | None, tuple[str, ...]]:
+    """Digest of the spec, and platforms, of a lock that ``render_lock`` wrote, without reading its packages.
+
+    A list of all specs would take seconds otherwise. Not for files of the user's own, which YAML can write otherwise.
+    """
+    digest = re.search(r"^spec_sha256: ([0-9a-f]{64})$", text, re.MULTILINE)
+    platforms = text.partition("\nplatforms:\n")[2]
+    return digest and digest[1], tuple(sorted(re.findall(r"^  ([a-z0-9-]+):$", platforms, re.MULTILINE)))
 
 
 def _entries(files: Iterable[LockedPackage | CondaRecord]) -> list[str]:

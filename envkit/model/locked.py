@@ -137,9 +137,9 @@ def locked_needs(document: YamlDocument, path: Path) -> Mapping[str, Mapping[str
 
 def _check_fact(fact: Fields, name: str) -> None:
     if name == "driver":
-        fact.version("minimum")
+        _check_driver(fact, "minimum", fact.text("minimum"))
         if "toolkit" in fact:
-            fact.version("toolkit")
+            _check_driver(fact, "toolkit", fact.text("toolkit"))
     elif name == "glibc":
         _check_release(fact, "minimum", fact.text("minimum"))
     else:
@@ -148,6 +148,12 @@ def _check_fact(fact: Fields, name: str) -> None:
             for text in fact.texts(key):
                 _check_release(fact, key, text)
     check_known(fact)
+
+
+def _check_driver(fact: Fields, key: str, text: str) -> None:
+    """NVIDIA states some drivers by their branch alone: CUDA 13 wants 580."""
+    if re.fullmatch(r"\d+(\.\d+)*", text, re.ASCII) is None:
+        raise fact.error(key, f"{key}: {text!r} is no version.", hint=f'Write it as in {key}: "580.65.06".')
 
 
 def _check_release(fact: Fields, key: str, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +49,13 @@ class Source:
     Attributes:
         url: its address without a slash at the end; https, http or file.
         packages: canonical names, or patterns with ``*``.
+        platforms: conda's names of the platforms that it counts for; empty: for all. PyPI's own wheels of torch are
+            CUDA builds on Linux and CPU builds on Windows, so that one of the two has to come from elsewhere.
     """
 
     url: str
     packages: tuple[str, ...]
+    platforms: tuple[str, ...] = ()
 
     def claims(self, name: str) -> bool:
         """Whether the package ``name`` (canonical) comes from here."""
@@ -110,6 +113,11 @@ class Spec:
             if found is not None:
                 return found.group(1).removesuffix(".*")
         return None
+
+    def on(self, platform: str) -> Spec:
+        """The spec as it counts for one platform: with the sources for it alone."""
+        kept = tuple(source for source in self.sources if not source.platforms or platform in source.platforms)
+        return self if kept == self.sources else replace(self, sources=kept)
 
     def source_of(self, name: str) -> Source | None:
         """The source that claims a package, or None for the default index."""
@@ -210,14 +218,21 @@ def _installer(document: YamlDocument) -> str:
 
 
 def _platforms(fields: Fields) -> tuple[str, ...]:
+    platforms = _known_platforms(fields)
+    if not platforms:
+        raise fields.error("platforms", "platforms: name at least one.", hint=f"Known: {', '.join(PLATFORMS)}.")
+    return platforms
+
+
+def _known_platforms(fields: Fields) -> tuple[str, ...]:
     platforms = fields.texts("platforms")
     for index, platform in enumerate(platforms):
         if platform not in PLATFORMS:
             raise fields.document.error(
-                ("platforms", index), f"unknown platform {platform!r}.", hint=f"Known: {', '.join(PLATFORMS)}."
+                (*fields.path, "platforms", index),
+                f"unknown platform {platform!r}.",
+                hint=f"Known: {', '.join(PLATFORMS)}.",
             )
-    if not platforms:
-        raise fields.error("platforms", "platforms: name at least one.", hint=f"Known: {', '.join(PLATFORMS)}.")
     return platforms
 
 
@@ -237,12 +252,12 @@ def _channels(fields: Fields) -> tuple[str, ...]:
 def _sources(fields: Fields) -> tuple[Source, ...]:
     sources = []
     for path, _item in fields.items("sources") if "sources" in fields else ():
-        entry = Fields(fields.document, path, {"url", "packages"})
+        entry = Fields(fields.document, path, {"url", "packages", "platforms"})
         url = index_address(entry, "url").rstrip("/")
         names = tuple(canonicalize_name(name) for name in entry.texts("packages"))
         if not names:
             raise entry.error("packages", "packages: name the packages that come from this source.")
-        sources.append(Source(url, names))
+        sources.append(Source(url, names, _known_platforms(entry)))
     _check_claimed_once(sources, fields)
     return tuple(sources)
 
@@ -251,7 +266,8 @@ def _check_claimed_once(sources: Iterable[Source], fields: Fields) -> None:
     seen: list[Source] = []
     for source in sources:
         for name in source.packages:
-            other = next((earlier for earlier in seen if earlier.claims(name)), None)
+            others = (earlier for earlier in seen if earlier.claims(name) and _meet(earlier, source))
+            other = next(others, None)
             if other is not None and other.url != source.url:
                 raise fields.error(
                     "sources",
@@ -260,3 +276,8 @@ def _check_claimed_once(sources: Iterable[Source], fields: Fields) -> None:
                     hint="Name it under one of them.",
                 )
         seen.append(source)
+
+
+def _meet(one: Source, other: Source) -> bool:
+    """Whether there is a platform that both sources count for."""
+    return not one.platforms or not other.platforms or bool({*one.platforms} & {*other.platforms})

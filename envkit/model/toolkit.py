@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+RECORD = ".envkit/toolkit.yaml"
+"""Where the record of a toolkit that envkit has installed lies in its folder."""
+
 NAMED_BY_USER = ("added", "config.yaml")
 """What led to a toolkit that the user has named; it may be a part of an environment and is meant all the same."""
 

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from envkit.model.locked import LockedPackage
 
 SCHEMA = 1
-RECORD = ".envkit/toolkit.yaml"
-"""Where the record lies in the toolkit's folder."""
-
 Source = Literal["pypi", "conda"]
 """Wheels of the default index, or packages of conda channels."""
 _KEYS = {"schema", "version", "source", "platform", "libraries", "created_at", "created_by", "packages"}

@@ -22,10 +22,12 @@ from envkit.operations.locking import prefix_lock, sweep
 from envkit.operations.locks import lock_for_spec
 from envkit.operations.own_files import drift_text, own_lock
 from envkit.operations.places import other_place
-from envkit.operations.plan import Plan, Seconds, check_place, make_plan
+from envkit.operations.plan import Plan, Seconds, make_plan
+from envkit.operations.prefix_places import check_place
 from envkit.operations.recovery import recover, undo
 from envkit.operations.remove import tell_users
-from envkit.operations.specs import SpecFile, find_spec, names_file, read_spec_or_lock
+from envkit.operations.requirement_spec import spec_for
+from envkit.operations.specs import SpecFile, names_file, read_spec_or_lock
 from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for
 from envkit.operations.trust import check_sources, sources_of
 from envkit.operations.verify import VerifyResult, verify_environment
@@ -94,7 +96,7 @@ class CreateResult:
 
 
 def create(name_or_file: str, options: CreateOptions, progress: Progress) -> CreateResult:
-    """Make the environment of a spec (or of a lock file), unless the same one is there already.
+    """Make the environment of a spec (or of a requirement, or a lock file), unless the same one is there already.
 
     Raises:
         EnvkitError: see docs/exit-codes.md; nothing is left behind then, and nothing that was there is touched.
@@ -102,8 +104,10 @@ def create(name_or_file: str, options: CreateOptions, progress: Progress) -> Cre
     seconds = Seconds()
     progress.step("lock")
     is_file = names_file(name_or_file)
-    file = prefix_from(name_or_file)
-    found = read_spec_or_lock(file, name_or_file, progress) if is_file else find_spec(name_or_file)
+    if is_file:
+        found: SpecFile | Lock = read_spec_or_lock(prefix_from(name_or_file), name_or_file, progress)
+    else:
+        found, options = spec_for(name_or_file, options, progress)
     if isinstance(found, SpecFile):
         lock = lock_for_spec(found, options, progress)
     else:

@@ -16,8 +16,7 @@ from envkit.errors import ExistsError, ProgramError, StorageError, UnfitMachineE
 from envkit.installers.toolkit_files import unpack_wheels
 from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.model.locked import LockedPackage
-from envkit.model.toolkit import means
-from envkit.model.toolkit_record import RECORD
+from envkit.model.toolkit import RECORD, means
 from envkit.operations.installed_toolkits import list_files, read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock
 from envkit.operations.toolkit_check import CheckResult, check_toolkit

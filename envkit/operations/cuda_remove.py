@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import NotFoundError, StorageError, UsageError
-from envkit.model.toolkit import means
-from envkit.model.toolkit_record import RECORD
+from envkit.model.toolkit import RECORD, means
 from envkit.operations.environments import is_path, prefix_from
 from envkit.operations.installed_toolkits import has_toolkit_record, installed_folders, own_files_in, version_of
 from envkit.operations.locking import prefix_lock, sweep

@@ -1,20 +1,29 @@
-"""Does this machine, or the one that the user describes, fit a lock? Judged before a byte is downloaded."""
+"""Does this machine, or the one that the user describes, fit what is to be made? Judged before a byte is downloaded."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from envkit.compat.needs import check_needs
+from envkit.compat.fit_checks import CARD
 from envkit.errors import UnfitMachineError, UsageError
-from envkit.probes.host import glibc_version
-from envkit.probes.nvidia_smi import query_gpus
+from envkit.operations.machine import Machine, described_machine, this_machine
+from envkit.operations.routes import routes_for
+from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
+from envkit.probes.host import current_platform, glibc_version
 
 if TYPE_CHECKING:
-    from envkit.model.driver import SmiReport
+    from collections.abc import Iterable
+
+    from envkit.model.fit import FitCheck, Route
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
+    from envkit.model.spec import Spec
     from envkit.operations.options import CreateOptions
+
+_DEVICE = ("driver", CARD)
+"""What a stated CUDA of the target machine stands for."""
 
 
 def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progress) -> None:
@@ -27,40 +36,84 @@ def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progr
         UnfitMachineError: a fact that is known well enough speaks against it, and --force was not given.
         UsageError: --cuda is no version.
     """
-    needs = dict(lock.platforms[platform].needs)
     target = _target_cuda(options)
     if target is not None:
-        needs.pop("driver", None)
-        needs.pop("compute_capability", None)
         _check_target(lock, target, options, progress)
-    smi = query_gpus() if "driver" in needs or "compute_capability" in needs else None
-    findings = check_needs(
-        needs,
-        driver=options.driver or (smi.driver_version if smi is not None else None),
-        capabilities=_capabilities(smi) if options.driver is None else [],
-        glibc=glibc_version(),
-    )
-    for finding in findings:
-        what = finding.id.replace("_", " ")
-        told = f"{what}: found {finding.found}, needed {finding.needed} ({finding.known}). {finding.why or ''}".strip()
-        if finding.status == "fail" and not options.force:
-            raise UnfitMachineError(
-                f"This machine does not fit {lock.spec}: {what} {finding.found}, needed {finding.needed}.",
-                why=told,
-                hint="Choose a spec that fits (`envkit specs`), or go on with --force.",
-            )
-        if finding.status in {"fail", "warn"}:
-            progress.note(told)
+    machine = _machine(lock.cuda, options)
+    checks = _counting(fit_of_lock(lock, machine).checks, options)
+    _refuse(lock.spec, checks, options, _routes(lock, platform, machine, checks))
+    for check in checks:
+        if check.status in {"fail", "warn"}:
+            progress.note(_told(check))
     is_told = target is not None or options.driver is not None
-    if lock.cuda is not None and smi is not None and smi.driver_version is None and not is_told:
+    if lock.cuda is not None and machine.driver is None and not is_told:
         progress.note(
             f"No NVIDIA driver answers here, so the fit of a CUDA {lock.cuda} build cannot be judged. "
-            "State what the target machine's driver serves with --cuda V; the build stays the one of the lock."
+            "State the target machine's driver with --driver V."
         )
 
 
-def _capabilities(smi: SmiReport | None) -> list[str]:
-    return [gpu.compute_capability for gpu in smi.gpus if gpu.compute_capability] if smi is not None else []
+def check_spec(spec: Spec, options: CreateOptions) -> None:
+    """Refuse a spec without a lock that cannot work here, before any index is asked; warnings come with its lock.
+
+    Raises:
+        UnfitMachineError: a fact that is known well enough speaks against it, and --force was not given.
+    """
+    machine = _machine(spec.cuda, options)
+    checks = _counting(fit_of_spec(spec, machine, python=_asked_python(options)).checks, options)
+    if not options.force and any(check.status == "fail" for check in checks):
+        _refuse(spec.name, checks, options, routes_for(spec, machine, python=_asked_python(options)))
+
+
+def _counting(checks: Iterable[FitCheck], options: CreateOptions) -> list[FitCheck]:
+    is_told = _target_cuda(options) is not None
+    return [check for check in checks if not (is_told and check.id in _DEVICE)]
+
+
+def _machine(cuda: str | None, options: CreateOptions) -> Machine:
+    """The machine that counts; nvidia-smi is not asked where nothing depends on it."""
+    if options.driver is not None:
+        return replace(described_machine(str(options.driver), ()), glibc=glibc_version())
+    if cuda is None or _target_cuda(options) is not None:
+        return Machine(current_platform(), None, (), glibc_version(), is_described=False, smi=None)
+    return this_machine()
+
+
+def _asked_python(options: CreateOptions) -> str | None:
+    asked = options.python or ""
+    return asked if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked, re.ASCII) else None
+
+
+def _routes(lock: Lock, platform: str, machine: Machine, checks: Iterable[FitCheck]) -> tuple[Route, ...]:
+    torch = lock.torch_version(platform)
+    if torch is None or not any(check.status == "fail" for check in checks):
+        return ()
+    return routes_for((torch, lock.cuda), machine, installer=lock.installer)
+
+
+def _refuse(name: str, checks: Iterable[FitCheck], options: CreateOptions, routes: tuple[Route, ...]) -> None:
+    failed = [check for check in checks if check.status == "fail"]
+    if not failed or options.force:
+        return
+    first = failed[0]
+    ways = [
+        f"`envkit create {route.spec}`: {route.why}" if route.spec is not None else f"{route.why}" for route in routes
+    ]
+    hints = ways or [first.hint or "Choose a spec that fits: `envkit specs --fits`."]
+    raise UnfitMachineError(
+        f"This machine does not fit {name}: {_what(first)} {first.found}, needed {first.needed}.",
+        why="\n".join(_told(check) for check in failed),
+        hint=f"{' Or: '.join(hints)} --force goes on all the same.",
+    )
+
+
+def _what(check: FitCheck) -> str:
+    return check.id.replace("-", " ")
+
+
+def _told(check: FitCheck) -> str:
+    known = f" ({check.known})" if check.known else ""
+    return f"{_what(check)}: found {check.found}, needed {check.needed}{known}. {check.why or ''}".strip()
 
 
 def _target_cuda(options: CreateOptions) -> tuple[int, int] | None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from envkit.compat.host_compilers import newest_gcc
 from envkit.errors import EnvkitError
 from envkit.model.finding import Finding
-from envkit.operations.environments import word_for
-from envkit.operations.own_files import own_lock
 from envkit.probes.host_compiler import default_gcc, named_gcc
 
 if TYPE_CHECKING:
@@ -99,6 +97,9 @@ def host_compiler_for(
 
 def of_host_compiler(environment: Environment) -> list[Finding]:
     """Whether there is a gcc that nvcc of the environment's toolkit takes."""
+    from envkit.operations.environments import word_for  # noqa: PLC0415 - preflight takes the rest of this module alone
+    from envkit.operations.own_files import own_lock  # noqa: PLC0415
+
     try:
         wanted = own_lock(environment).host_compiler
     except EnvkitError:  # the lock is told elsewhere

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from envkit import fs, paths
 from envkit.errors import InvalidFileError
 from envkit.model.cudnn_manifest import FOLDER
-from envkit.model.toolkit_record import RECORD, ToolkitRecord, parse_toolkit_record
+from envkit.model.toolkit import RECORD
+from envkit.model.toolkit_record import ToolkitRecord, parse_toolkit_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -170,6 +171,8 @@ def lock_platform(spec: Spec, platform: str, packages: tuple[LockedPackage, ...]
     torch = next((package for package in packages if package.name == "torch"), None)
     if torch is not None and "+" not in torch.version and torch.source is None:
         _check_plain_build(spec, platform, torch)
+    if torch is not None and torch.source is not None:
+        _check_label(spec, platform, torch)
     return LockedPlatform(packages=packages, needs=needs_of(packages, spec.cuda, platform))
 
 
@@ -214,6 +217,17 @@ def _check_plain_build(spec: Spec, platform: str, torch: LockedPackage) -> None:
             why="A version without a label is whatever PyPI carries; other builds are on PyTorch's own index alone.",
             hint=f"Write torch=={torch.version}+{wanted}, and name its index: "
             f"sources: [{{url: https://download.pytorch.org/whl/{wanted}, packages: [torch]}}].",
+        )
+
+
+def _check_label(spec: Spec, platform: str, torch: LockedPackage) -> None:
+    """A pin without a label takes whatever its source has."""
+    label, wanted = torch.version.partition("+")[2].partition(".")[0], build_label(spec.cuda)
+    if re.fullmatch(r"cpu|cu\d+", label, re.ASCII) and label != wanted:
+        raise InvalidFileError(
+            spec.path,
+            f"torch {torch.version} of {torch.source} is built for {label} on {platform}, the spec says {wanted}.",
+            hint=f"Name the index of {wanted} under sources, or change cuda.",
         )
 
 

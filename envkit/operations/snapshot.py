@@ -88,7 +88,7 @@ def _texts(environment: Environment, report: VerifyReport, smi: SmiReport, lock:
     portable, raw = pip_freeze(environment.prefix, environment.executable)
     texts = {
         "pip-freeze.txt": portable,
-        "nvidia-smi.txt": smi.banner or f"{smi.message or 'nvidia-smi was not found.'}\n",
+        "nvidia-smi.txt": smi.as_text,
         "verify.json": json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n",
         "lock.yaml": render_lock(portable_lock(environment, lock, current_platform())),
         **conda_texts(environment, lock, current_platform()),

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envkit import paths, resources
+from envkit.compat.tables import version_key
 from envkit.errors import InvalidFileError, NotFoundError, UsageError
 from envkit.model.lock import Lock, lock_of, parse_lock
+from envkit.model.lock_text import outline
 from envkit.model.progress import Silent
 from envkit.model.spec import Spec, parse_spec, spec_of
 from envkit.model.yamltext import parse_yaml
 from envkit.operations.environments import is_path, nearest, prefix_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from envkit.model.progress import Progress
+    from envkit.operations.machine import Machine
 
 _LOCK_SUFFIX = ".lock.yaml"
 _FILE_ENDS = (".yaml", ".yml", ".txt", ".lock")
@@ -58,7 +60,12 @@ class SpecFile:
 
 @dataclass(frozen=True, slots=True)
 class SpecEntry:
-    """A line of ``envkit specs``."""
+    """A line of ``envkit specs``.
+
+    Attributes:
+        fits: None where it cannot be told, or was not asked for.
+        why: what speaks against it, what keeps it from being told, or what may not work.
+    """
 
     name: str
     environment: str | None
@@ -68,6 +75,7 @@ class SpecEntry:
     python: str
     locked: tuple[str, ...]
     fits: bool | None
+    why: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """An entry of ``specs`` (docs/json.md)."""
@@ -80,6 +88,7 @@ class SpecEntry:
             "python": self.python,
             "locked": list(self.locked),
             "fits": self.fits,
+            "why": self.why,
         }
 
 
@@ -178,19 +187,31 @@ def shipped_names() -> list[str]:
     return sorted(file.stem for file in files if not file.name.endswith(_LOCK_SUFFIX))
 
 
-def list_specs() -> tuple[SpecEntry, ...]:
-    """The specs that ship, by name."""
-    return tuple(_entries())
+def list_specs(machine: Machine | None = None) -> tuple[SpecEntry, ...]:
+    """The specs that ship: newest torch first, then newest CUDA, pip before conda.
+
+    Args:
+        machine: judged by it whether each fits; None: not judged.
+    """
+    found = sorted((find_spec(name) for name in shipped_names()), key=lambda item: item.spec.installer, reverse=True)
+    found.sort(
+        key=lambda item: (version_key(item.spec.torch_version or ""), version_key(item.spec.cuda or "")), reverse=True
+    )
+    return tuple(_entry(item, machine) for item in found)
 
 
-def _entries() -> Iterator[SpecEntry]:
-    for name in shipped_names():
-        found = find_spec(name)
-        spec = found.spec
-        locked: tuple[str, ...] = ()
-        if found.lock_path.is_file():
-            lock = read_lock(found.lock_path, found.lock_path.name)
-            locked = tuple(sorted(lock.platforms)) if lock.spec_sha256 == spec.sha256 else ()
-        yield SpecEntry(
-            name, spec.environment_name, spec.summary, spec.installer, spec.cuda, spec.python, locked, fits=None
-        )
+def _entry(found: SpecFile, machine: Machine | None) -> SpecEntry:
+    spec = found.spec
+    locked: tuple[str, ...] = ()
+    if found.lock_path.is_file():
+        digest, platforms = outline(found.lock_path.read_text(encoding="utf-8"))
+        locked = platforms if digest == spec.sha256 else ()
+    entry = SpecEntry(
+        spec.name, spec.environment_name, spec.summary, spec.installer, spec.cuda, spec.python, locked, fits=None
+    )
+    if machine is None:
+        return entry
+    from envkit.operations.spec_fit import fit_of_spec  # noqa: PLC0415 - the tables, which take a while to be read
+
+    fit = fit_of_spec(spec, machine)
+    return replace(entry, fits=fit.fits, why=fit.reason)

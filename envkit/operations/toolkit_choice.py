@@ -17,7 +17,8 @@ from envkit.compat.toolkit_channels import (
 from envkit.compat.toolkit_wheels import left_out, newest_wheel_toolkit, toolkit_wheels, wheel_libraries, wheel_toolkits
 from envkit.errors import InvalidFileError, NotFoundError, UnfitMachineError, UsageError
 from envkit.model.conda_record import CondaRecord
-from envkit.model.toolkit_record import RECORD, ToolkitRecord, parse_toolkit_record
+from envkit.model.toolkit import RECORD
+from envkit.model.toolkit_record import ToolkitRecord, parse_toolkit_record
 from envkit.operations import clock
 from envkit.operations.environments import is_path, prefix_from
 from envkit.operations.installed_toolkits import installed_toolkits

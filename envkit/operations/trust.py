@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from envkit import fs, paths
 from envkit.errors import InvalidFileError
 from envkit.operations.locking import list_lock
-from envkit.operations.specs import find_spec, shipped_names
+from envkit.operations.spec_index import shipped_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +49,7 @@ def check_sources(
         InvalidFileError: a host is not known and was not confirmed.
     """
     hosts = {urlsplit(url).hostname or "" for url in urls if urlsplit(url).scheme != "file"}
-    unknown = sorted(hosts - _LOOPBACK - _shipped_hosts() - _remembered())
+    unknown = sorted(hosts - _LOOPBACK - shipped_hosts() - _remembered())
     trusted = {host.lower() for host in trusted_hosts}
     for host in unknown:
         if host in trusted:
@@ -64,11 +64,6 @@ def check_sources(
     if unknown and remember:
         with list_lock("trusted-sources"):
             _remember(_remembered() | set(unknown))
-
-
-def _shipped_hosts() -> set[str]:
-    sources = (source for name in shipped_names() for source in find_spec(name).spec.sources)
-    return {urlsplit(source.url).hostname or "" for source in sources}
 
 
 def _remembered() -> set[str]:

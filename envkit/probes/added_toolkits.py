@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 from envkit.errors import InvalidFileError, StorageError
-from envkit.model.fields import Fields
-from envkit.model.yamltext import parse_yaml
 from envkit.paths import toolkits_dir
 
 SCHEMA = 1
@@ -43,6 +41,9 @@ def read_added() -> tuple[Path, ...]:
 
 
 def _parsed(text: str, source: str) -> tuple[Path, ...]:
+    from envkit.model.fields import Fields  # noqa: PLC0415 - most users have added none, and start-up counts
+    from envkit.model.yamltext import parse_yaml  # noqa: PLC0415
+
     fields = Fields(parse_yaml(text, source), (), {"schema", "toolkits"})
     fields.schema(SCHEMA)
     folders = fields.texts("toolkits")

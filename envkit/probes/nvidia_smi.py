@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from envkit import process
 from envkit.errors import ProgramError
-from envkit.model.driver import DriverVersion, Gpu, SmiReport
+from envkit.model.driver import SmiReport
+from envkit.probes.nvidia_kernel import look_at_kernel
+from envkit.probes.smi_csv import read_row
+from envkit.probes.smi_failures import Failure, find_failure, library_version
+from envkit.probes.smi_text import MISMATCH, parse_smi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+
+    from envkit.model.driver import Gpu
 
 TIMEOUT_S = 15.0
 """A driver without persistence needs some seconds to wake up eight GPUs."""
 
 _FIELDS = ("index", "name", "driver_version", "memory.total", "compute_cap")
+_REST = ("index", "memory.used", "mig.mode.current")
+"""What the banner tells, too; asked for where that is missing, since each run takes its time."""
 
-_FAILURES: Mapping[str, str] = MappingProxyType(
-    {
-        "nvml-driver-library-mismatch": r"Driver/library version mismatch",
-        "driver-not-loaded": r"couldn't communicate with the NVIDIA driver|Driver Not Loaded",
-        "no-devices": r"No devices were found",
-        "gpu-lost": r"GPU is lost",
-        "device-handle-unknown-error": r"Unable to determine the device handle.*Unknown Error",
-        "insufficient-permissions": r"Insufficient Permissions",
-    }
-)
-"""What nvidia-smi and https://docs.nvidia.com/deploy/nvml-api (nvmlErrorString) write, by the word for it."""
+
+class _Tool(NamedTuple):
+    """One nvidia-smi, with the variables it is run with."""
+
+    program: str
+    environ: Mapping[str, str | None] | None
+
+    def query(self, fields: Sequence[str]) -> process.CompletedProgram:
+        return self.run(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
+
+    def run(self, *arguments: str) -> process.CompletedProgram:
+        return process.run([self.program, *arguments], timeout_s=TIMEOUT_S, env=self.environ, check=False)
 
 
 def find_nvidia_smi(path: str, *, beside: Sequence[str | Path] | None = None) -> str | None:
@@ -58,7 +66,10 @@ def _usual_folders(system: str = os.name) -> tuple[str, ...]:
 
 
 def query_gpus(
-    environ: Mapping[str, str | None] | None = None, *, beside: Sequence[str | Path] | None = None
+    environ: Mapping[str, str | None] | None = None,
+    *,
+    beside: Sequence[str | Path] | None = None,
+    root: Path = Path("/"),
 ) -> SmiReport:
     """Ask nvidia-smi for the driver version and the GPUs, and keep its banner.
 
@@ -67,30 +78,41 @@ def query_gpus(
     Args:
         environ: changes to the environment variables, PATH among them; None removes.
         beside: folders to look in after PATH, see ``find_nvidia_smi``.
+        root: below it lie the files that tell versions of kernel module and library; read where these differ.
     """
     program = find_nvidia_smi(process.clean_environment(environ).get("PATH", os.defpath), beside=beside)
     if program is None:
         return SmiReport("error", "command-not-found", "nvidia-smi was not found")
+    tool = _Tool(program, environ)
     try:
-        done, fields = _query(program, environ)
+        done, fields = _query(tool)
     except ProgramError as error:
         kind = "timeout" if isinstance(error.__cause__, subprocess.TimeoutExpired) else "failed"
         return SmiReport("error", kind, error.message, found_at=program)
-    return _report(done, fields, banner=_banner(program, environ), found_at=program)
+    banner = _banner(tool)
+    shown = parse_smi(f"{banner}\n") if banner else SmiReport("error")
+    report = _report(done, fields, shown)
+    if not report.gpus and shown.gpus:  # the tool does not know the query's fields
+        report = shown
+    if not report.gpus:
+        report = _failed(done, banner, root)
+    elif not any(gpu.memory_used_mib is not None for gpu in report.gpus):
+        report = replace(report, gpus=_with_rest(tool, report.gpus))
+    cuda = report.cuda_version or shown.cuda_version
+    return replace(report, banner=banner, exit_status=done.returncode, found_at=program, cuda_version=cuda)
 
 
-def _banner(program: str, environ: Mapping[str, str | None] | None) -> str | None:
+def _banner(tool: _Tool) -> str | None:
     try:
-        return _text(process.run([program], timeout_s=TIMEOUT_S, env=environ, check=False))
+        return _text(tool.run())
     except ProgramError:
         return None
 
 
-def _query(program: str, environ: Mapping[str, str | None] | None) -> tuple[process.CompletedProgram, Sequence[str]]:
+def _query(tool: _Tool) -> tuple[process.CompletedProgram, Sequence[str]]:
     """Run the query; again without compute_cap where the tool does not know that field."""
     for fields in (_FIELDS, _FIELDS[:-1]):
-        command = [program, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
-        done = process.run(command, timeout_s=TIMEOUT_S, env=environ, check=False)
+        done = tool.query(fields)
         if done.returncode == 0 or "compute_cap" not in _text(done):
             break
     return done, fields
@@ -100,53 +122,56 @@ def _text(done: process.CompletedProgram) -> str:
     return "\n".join(part for part in (done.stdout.rstrip(), done.stderr.rstrip()) if part).replace("\r\n", "\n")
 
 
-def _report(done: process.CompletedProgram, fields: Sequence[str], *, banner: str | None, found_at: str) -> SmiReport:
+def _report(done: process.CompletedProgram, fields: Sequence[str], shown: SmiReport) -> SmiReport:
+    """What the rows of the query tell; memory in use and MIG are those that the banner shows of the same GPU."""
     rows = [" ".join(line.split()) for line in done.stdout.splitlines() if line.strip()]
-    parsed = [_parse_row(row, fields) for row in rows]
-    gpus = tuple(gpu for gpu, _ in filter(None, parsed))
+    parsed = [read_row(row, fields) for row in rows]
+    banner = {gpu.index: gpu for gpu in shown.gpus}
+    gpus = tuple(_completed(gpu, banner.get(gpu.index)) for gpu, _ in filter(None, parsed))
     versions = [version for _, version in filter(None, parsed) if version is not None]
-    said = _text(done)
-    kind = next((kind for kind, text in _FAILURES.items() if re.search(text, said)), None)
-    if not gpus:
-        message = (
-            " ".join(said.split())[:300] or f"nvidia-smi said nothing and ended with exit status {done.returncode}"
-        )
-        return SmiReport(
-            "error", kind or "failed", message, banner=banner, exit_status=done.returncode, found_at=found_at
-        )
-    complete = None not in parsed and len(versions) == len(gpus) and all(gpu.name for gpu in gpus)
+    driver = versions[0] if versions else shown.driver_version
+    failure = find_failure(_text(done).split("\n"))
+    complete = None not in parsed and driver is not None and all(gpu.name for gpu in gpus)
     strange = " ".join(row for row, gpu in zip(rows, parsed, strict=True) if gpu is None)
-    return SmiReport(
-        "ok" if complete else "partial",
-        None if complete else kind,
-        strange or None,
-        versions[0] if versions else None,
-        gpus,
-        banner=banner,
-        exit_status=done.returncode,
-        found_at=found_at,
+    kind = failure.kind if failure is not None and not complete else None
+    return SmiReport("ok" if complete else "partial", kind, strange or None, driver, gpus)
+
+
+def _completed(gpu: Gpu, shown: Gpu | None) -> Gpu:
+    """A GPU with what the banner alone was asked; the banner cuts long names."""
+    stem = (shown.name or "").removesuffix("...").rstrip() if shown is not None else ""
+    if shown is None or not (gpu.name or "").startswith(stem):
+        return gpu
+    return replace(gpu, memory_used_mib=shown.memory_used_mib, mig=shown.mig)
+
+
+def _with_rest(tool: _Tool, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
+    """The GPUs with their memory in use and MIG mode, as far as the tool tells them in a query."""
+    for fields in (_REST, _REST[:-1]):
+        try:
+            done = tool.query(fields)
+        except ProgramError:
+            return gpus
+        if done.returncode == 0:
+            break
+    found = {gpu.index: gpu for gpu, _ in filter(None, (read_row(line, fields) for line in done.stdout.splitlines()))}
+    return tuple(
+        replace(gpu, memory_used_mib=found[gpu.index].memory_used_mib, mig=found[gpu.index].mig or gpu.mig)
+        if gpu.index in found
+        else gpu
+        for gpu in gpus
     )
 
 
-def _parse_row(row: str, fields: Sequence[str]) -> tuple[Gpu, DriverVersion | None] | None:
-    """One line of the answer; None for a line that is no row. A name may hold commas, the fields after it do not."""
-    cells = [cell.strip() for cell in row.split(",")]
-    behind = len(fields) - 2
-    if len(cells) < len(fields) or not cells[0].isdecimal():
-        return None
-    name = ", ".join(cells[1:-behind])
-    values = dict(zip(fields[2:], cells[-behind:], strict=True))
-    try:
-        version = DriverVersion.parse(values["driver_version"])
-    except ValueError:
-        version = None
-    memory, capability = values["memory.total"], values.get("compute_cap", "")
-    return (
-        Gpu(
-            int(cells[0]),
-            name if name and not re.fullmatch(r"\[.*\]|N/A", name) else None,
-            int(memory) if memory.isdecimal() else None,
-            capability if re.fullmatch(r"[0-9]+\.[0-9]+", capability, re.ASCII) else None,
-        ),
-        version,
-    )
+def _failed(done: process.CompletedProgram, banner: str | None, root: Path) -> SmiReport:
+    said = _text(done)
+    lines = f"{said}\n{banner or ''}\n".split("\n")
+    failure = find_failure(lines) or Failure("failed", "")
+    message = " ".join(said.split())[:300] or f"nvidia-smi said nothing and ended with exit status {done.returncode}"
+    report = SmiReport("error", failure.kind, message)
+    if failure.kind != MISMATCH:
+        return report
+    kernel, told = look_at_kernel(root), library_version(lines)
+    on_disk = kernel.library_version or ""
+    library = on_disk if on_disk.startswith(told or "") else told  # the tool prints two parts of it
+    return replace(report, library_version=library or None, module_version=kernel.module_version)

@@ -6,7 +6,7 @@ import glob
 import os
 from pathlib import Path
 
-from envkit.model.toolkit_record import RECORD
+from envkit.model.toolkit import RECORD
 
 NVCC = "nvcc.exe" if os.name == "nt" else "nvcc"
 DEBIAN = "nvidia-cuda-toolkit"

@@ -16,6 +16,7 @@ from tests.support.wheels import file_hash, make_wheel
 ROOT = Path(__file__).parents[2]
 STUBS = ROOT / "tests" / "data" / "stub_torch"
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+GPUS = ROOT / "tests" / "data" / "nvidia-smi-corpus" / "020-580-two-a100.txt"
 NAME = "torch111_cpu_py" + "".join(map(str, sys.version_info[:2]))
 
 
@@ -121,6 +122,9 @@ def test_every_command_gives_the_documented_fields(envkit, lock, tmp_path):
         "snapshot export": envkit("snapshot", "export", NAME, "--json"),
         "export": envkit("export", NAME, "--format", "environment.yml", "--json"),
         "specs": envkit("specs", "--json"),
+        "matrix": envkit("matrix", "--torch", "1.12.1", "--json"),
+        "gpu": envkit("gpu", "--from", GPUS, "--json"),
+        "preflight": envkit("preflight", "torch213-cpu", "--json"),
         "remove": envkit("remove", NAME, "--yes", "--json"),
     }
     for command, run in runs.items():
@@ -137,6 +141,10 @@ def test_every_command_gives_the_documented_fields(envkit, lock, tmp_path):
         "snapshots": runs["snapshot list"].json["snapshots"][0],
         "snapshot show": runs["snapshot show"].json["snapshot"],
         "specs": runs["specs"].json["specs"][0],
+        "rows": runs["matrix"].json["rows"][0],
+        "gpus": runs["gpu"].json["gpus"][0],
+        "checks": runs["preflight"].json["checks"][0],
+        "machine": runs["preflight"].json["machine"],
     }
     for name, value in objects.items():
         assert set(value) == set(OBJECTS[name]), name
@@ -221,13 +229,16 @@ def test_lock_gives_the_documented_fields(envkit, tmp_path):
         ["snapshot", "show", "no-such-environment"],
         ["snapshot", "export", "no-such-environment"],
         ["hooks", "show", "no-such-environment"],
+        ["preflight", "no-such-spec"],
+        ["gpu", "--from=no-such-file", ""],
+        ["matrix", "--torch=9.9", ""],
         ["hooks", "install", "no-such-environment"],
         ["hooks", "remove", "no-such-environment"],
     ],
     ids=lambda words: " ".join(words[:-1]),
 )
 def test_a_failure_gives_the_documented_fields(envkit, words):
-    done = envkit(*words, "--json")
+    done = envkit(*filter(None, words), "--json")
     assert done.code == 9
     command = " ".join(word for word in words[:-1] if not word.startswith("-"))
     assert done.json["command"] == command
@@ -235,3 +246,11 @@ def test_a_failure_gives_the_documented_fields(envkit, words):
     assert own_fields(done) >= REQUIRED.get(command, set(COMMANDS[command]))
     assert set(done.json["error"]) == {"type", "message", "why", "hint", "exit_code"}
     assert done.json["error"]["exit_code"] == 9
+
+
+def test_a_machine_that_does_not_fit_gives_the_documented_ways_out(envkit):
+    done = envkit("preflight", "torch112-cu113", "--driver", "440.33.01", "--gpu", "Tesla T4", "--json")
+    assert done.code == 3
+    assert own_fields(done) == set(COMMANDS["preflight"])
+    assert done.json["fits"] is False
+    assert {frozenset(route) for route in done.json["routes"]} == {frozenset(OBJECTS["preflight routes"])}

@@ -71,7 +71,7 @@ def problem_of(words: list[str]) -> str | None:
     known = {name for parameter in command.get_params(context) for name in (*parameter.opts, *parameter.secondary_opts)}
     known |= {"-h", "--help"}
     for word in own:
-        if word.startswith("-") and word.partition("=")[0] not in known:
+        if word.startswith("-") and word != "-" and word.partition("=")[0] not in known:
             return f"{command.name} has no option {word}"
     return None
 
@@ -133,10 +133,12 @@ def test_exit_codes_are_documented():
     assert [(int(code), name) for code, name in rows] == [(int(code), code.name) for code in ExitCode]
 
 
-def test_specs_in_the_changelog_are_those_that_ship():
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+def test_specs_that_documents_name_ship():
+    pages = [ROOT / "CHANGELOG.md", ROOT / "docs" / "specs.md", README, README_ZH]
     shipped = {path.stem for path in (ROOT / "lockfiles").glob("*.yaml") if ".lock" not in path.name}
-    assert set(re.findall(r"`(torch\d+-\w+)`", changelog)) >= shipped
+    for page in pages:
+        named = set(re.findall(r"`(torch[\d.]+-(?:cu\d+|cpu)(?:-conda)?)`", page.read_text(encoding="utf-8")))
+        assert named <= shipped, page.name
 
 
 def test_ci_runs_the_line_of_the_readme(tmp_path):

@@ -56,6 +56,7 @@ WRONG = {
     "platform-unknown": (changed("win-64", "win-32"), r"11: unknown platform 'win-32'"),
     "platforms-missing": (changed("platforms: [linux-64, win-64]\n", ""), "name at least one"),
     "source-key": (changed("{url:", "{uri:"), "unknown key 'uri'"),
+    "source-platform": (changed("nvidia-*]}", "nvidia-*], platforms: [win]}"), "unknown platform 'win'"),
     "source-no-packages": (changed("packages: [torch, nvidia-*]", "packages: []"), "name the packages"),
     "source-url": (changed("https://h/whl/cu113", "ftp://h/x"), "no address of an index"),
     "source-secret": (changed("https://h/whl", "https://me:pw@h/whl"), "must not hold a user name"),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from envkit.model.locked import LockedPackage
-from envkit.model.toolkit_record import RECORD, ToolkitRecord
+from envkit.model.toolkit import RECORD
+from envkit.model.toolkit_record import ToolkitRecord
 from envkit.operations.installed_toolkits import list_files
 from tests.support.channel import Channel
 from tests.support.conda_archive import PLACEHOLDER

@@ -171,7 +171,7 @@ def _proxies(urls: Sequence[str], settings: CondaSettings) -> dict[str, str | No
         ):
             continue
         hosts = {urlsplit(url).hostname or "" for url in urls if url.startswith(f"{scheme}:")}
-        chosen = {_proxy_of(scheme, host, settings.proxy_servers) for host in hosts}
+        chosen = {proxy_of(scheme, host, settings.proxy_servers) for host in hosts}
         if len(chosen) > 1:
             raise InvalidFileError(
                 settings.sources.get("proxy_servers", ".condarc"),
@@ -185,8 +185,11 @@ def _proxies(urls: Sequence[str], settings: CondaSettings) -> dict[str, str | No
     return changes
 
 
-def _proxy_of(scheme: str, host: str, servers: Mapping[str, str]) -> str | None:
-    """As requests chooses: https://requests.readthedocs.io/en/latest/user/advanced/#proxies (checked 2026-12-01)."""
+def proxy_of(scheme: str, host: str, servers: Mapping[str, str]) -> str | None:
+    """The proxy to a host.
+
+    As requests chooses it: https://requests.readthedocs.io/en/latest/user/advanced/#proxies (checked 2026-12-01).
+    """
     for key in (f"{scheme}://{host}", scheme, f"all://{host}", "all"):
         if key in servers:
             return servers[key] if "://" in servers[key] else f"http://{servers[key]}"

@@ -3,22 +3,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.cli.colours import paint
-from envkit.cli.render import size_text, table, words_of
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (None, "unknown size"),
-        (0, "0 B"),
-        (999, "999 B"),
-        (22961, "23 kB"),
-        (191794682, "192 MB"),
-        (1837736693, "1.8 GB"),
-    ],
-)
-def test_size_text(size, text):
-    assert size_text(size) == text
+from envkit.cli.render import table, words_of
 
 
 def test_table_columns_are_as_wide_as_their_widest_cell():

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.compat.needs import check_needs, needs_of
+from envkit.compat.fit_checks import check_needs
+from envkit.compat.needs import needs_of
 from envkit.model.driver import DriverVersion
+from envkit.model.fit import Card
 from envkit.model.locked import LockedPackage
 
 DRIVER = {"driver": {"minimum": "450.80.02", "toolkit": "465.19.01", "known": "confirmed"}}
@@ -16,7 +18,7 @@ def packages(*files: str, torch: str = "1.12.1+cu113") -> list[LockedPackage]:
 
 
 def check(needs, **found):
-    facts = {"driver": None, "capabilities": [], "glibc": None} | found
+    facts = {"driver": None, "cards": [], "glibc": None} | found
     (result,) = check_needs(needs, **facts)
     return result
 
@@ -79,17 +81,25 @@ def test_driver_absent_is_unknown_and_a_major_version_alone_can_be_compared():
         (["7.5"], "ok"),
         (["8.0"], "ok"),  # only by PTX of 5.0
         (["3.5"], "fail"),
-        (["3.5", "8.6"], "warn"),
         ([], "unknown"),
     ],
 )
 def test_compute_capability(found, status):
-    assert check(CODE, capabilities=found).status == status
+    assert check(CODE, cards=[Card("NVIDIA A40", found[0])] if found else []).status == status
+
+
+def test_of_two_gpus_the_one_that_does_not_fit_only_warns_and_says_so():
+    cards = [Card("Tesla K40m", "3.5"), Card("NVIDIA A40", "8.6")]
+    old, new = check_needs(CODE, driver=None, cards=cards, glibc=None)
+    assert (old.status, new.status) == ("warn", "ok")
+    assert "3.5" in old.why
+    assert "A40" in old.why
+    assert "CUDA_VISIBLE_DEVICES" in old.hint
 
 
 def test_compute_capability_without_ptx_does_not_reach_a_newer_major():
     needs = {"compute_capability": {"list": ["3.7", "5.0", "6.0", "7.0"], "known": "confirmed"}}
-    result = check(needs, capabilities=["8.6"])
+    result = check(needs, cards=[Card(None, "8.6")])
     assert result.status == "fail"
     assert "8.6" in (result.why or "")
 
@@ -102,4 +112,4 @@ def test_glibc():
 
 
 def test_no_needs_no_checks():
-    assert check_needs({}, driver=None, capabilities=None, glibc=None) == ()
+    assert check_needs({}, driver=None, cards=(), glibc=None) == ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.compat.needs import check_needs, needs_of
+from envkit.compat.fit_checks import check_needs
+from envkit.compat.needs import needs_of
 from envkit.model.driver import DriverVersion
+from envkit.model.fit import Card
 from envkit.model.locked import LockedPackage
 
 
@@ -28,14 +30,14 @@ from envkit.model.locked import LockedPackage
     ids=str,
 )
 def test_odd_needs_are_unknown(needs):
-    (check,) = check_needs(needs, driver=DriverVersion.parse("535.54.03"), capabilities=["8.6"], glibc=(2, 31))
-    assert (check.status, check.id) == ("unknown", next(iter(needs)))
+    (check,) = check_needs(needs, driver=DriverVersion.parse("535.54.03"), cards=[Card(None, "8.6")], glibc=(2, 31))
+    assert (check.status, check.id) == ("unknown", next(iter(needs)).replace("_", "-"))
     assert check.why
 
 
 def test_odd_gpus_are_unknown():
     needs = {"compute_capability": {"list": ["8.6"], "known": "confirmed"}}
-    (check,) = check_needs(needs, driver=None, capabilities=["[N/A]"], glibc=None)
+    (check,) = check_needs(needs, driver=None, cards=[Card(None, "[N/A]")], glibc=None)
     assert check.status == "unknown"
 
 

@@ -22,7 +22,7 @@ TABLES = ("arch_lists", "cuda_toolkits", "pytorch_releases", "toolkit_installers
     ("cuda", "platform", "expected"),
     [
         ("10.2", "linux-64", DriverNeed("440.33", "440.33", "confirmed")),
-        ("11.0", "linux-64", DriverNeed("450.36.06", "450.51.05", "confirmed")),
+        ("11.0", "linux-64", DriverNeed("450.51.05", "450.51.05", "confirmed")),
         ("11.3", "linux-64", DriverNeed("450.80.02", "465.19.01", "confirmed")),
         ("11.3", "win-64", DriverNeed("452.39", "465.89", "confirmed")),
         ("12.8", "linux-aarch64", DriverNeed("525.60.13", "570.26", "confirmed")),

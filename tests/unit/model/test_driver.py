@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.model.driver import DriverVersion, Gpu
+from envkit.model.driver import DriverVersion, Gpu, SmiReport
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,29 @@ def test_gpu_to_json_keeps_unknown_facts_as_null():
     assert Gpu(1, "Orin (nvgpu)").to_json() == {
         "index": 1,
         "name": "Orin (nvgpu)",
+        "name_truncated": False,
         "memory_total_mib": None,
+        "memory_used_mib": None,
+        "mig": None,
         "compute_capability": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        (SmiReport("ok", banner="| the banner |\n", exit_status=0), "| the banner |\n"),
+        (
+            SmiReport("error", "nvml-driver-library-mismatch", "Failed", banner="Failed: mismatch", exit_status=18),
+            "Failed: mismatch\n[nvidia-smi gave no data: nvml-driver-library-mismatch, exit status 18]\n",
+        ),
+        (
+            SmiReport("error", "command-not-found", "nvidia-smi was not found"),
+            "nvidia-smi was not found\n[nvidia-smi gave no data: command-not-found]\n",
+        ),
+    ],
+    ids=["ok", "mismatch", "not found"],
+)
+def test_a_record_of_a_failure_has_its_text_and_its_status(report, text):
+    """EK-C22: a snapshot records the failure."""
+    assert report.as_text == text

@@ -241,3 +241,9 @@ def test_same_files_passes_over_a_hash_that_was_not_known():
     assert settled.same_files(lock, "linux-64")
     assert not lock.same_files(parse_lock(changed(HASH, "cd" * 32), "x"), "linux-64")
     assert not lock.same_files(settled, "osx-64")
+
+
+def test_a_driver_may_be_a_branch_alone():
+    lock = parse_lock(changed("minimum: 450.80.02", "minimum: '580'"), "l")
+    assert lock.platforms["linux-64"].needs["driver"]["minimum"] == "580"
+    assert parse_lock(render_lock(lock), "l").platforms["linux-64"].needs == lock.platforms["linux-64"].needs

@@ -90,3 +90,18 @@ def test_c14_numbers_are_refused_with_line_and_hint_and_never_read_otherwise():
         assert f'Write {key}: "{number}"' in (caught.value.hint or "")
     unquoted = changed('python: "3.9"', "python: 3.9.18")  # no YAML number
     assert parse_spec(unquoted, "x.yaml").environment_name == parse_spec(RIGHT, "x.yaml").environment_name
+
+
+def test_a_source_may_count_for_some_platforms():
+    one = "{url: https://h/a, packages: [torch], platforms: [win-64]}"
+    other = "{url: https://h/b, packages: [torch], platforms: [linux-64]}"
+    text = changed("  - {url: https://h/whl/cu113, packages: [torch, nvidia-*]}\n", f"  - {one}\n  - {other}\n")
+    spec = parse_spec(text, "s.yaml")
+    assert [spec.on(platform).source_of("torch").url for platform in ("win-64", "linux-64")] == [
+        "https://h/a",
+        "https://h/b",
+    ]
+    assert spec.on("linux-aarch64").source_of("torch") is None
+    assert spec.on("win-64").sha256 == spec.sha256
+    with pytest.raises(InvalidFileError, match="torch is claimed by https://h/a and by https://h/b"):
+        parse_spec(text.replace("[linux-64]}", "[linux-64, win-64]}"), "s.yaml")

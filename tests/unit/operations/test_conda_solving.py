@@ -74,7 +74,13 @@ def test_what_the_target_serves(monkeypatch, tmp_path):
     assert target_cuda("11.3", "linux-64", Target(), notes) is None
 
 
-@pytest.mark.parametrize(("line", "cuda"), [("CUDA Version: 12.2", "12.2"), ("CUDA UMD Version: 13.1", "13.1")])
+@pytest.mark.parametrize(
+    ("line", "cuda"),
+    [
+        ("Driver Version: 535.54.03 CUDA Version: 12.2", "12.2"),
+        ("KMD Version: 535.54.03 CUDA UMD Version: 13.1", "13.1"),
+    ],
+)
 def test_the_driver_of_this_machine(monkeypatch, tmp_path, line, cuda):
     stub = tmp_path / "nvidia-smi"  # a stand-in for the program
     stub.write_text(
@@ -87,7 +93,7 @@ def test_the_driver_of_this_machine(monkeypatch, tmp_path, line, cuda):
 
 def test_the_driver_of_this_machine_counts_for_its_platform_alone(monkeypatch, tmp_path):
     stub = tmp_path / "nvidia-smi"
-    stub.write_text("#!/bin/sh\necho '| NVIDIA-SMI 450.80.02 CUDA Version: 11.0 |'\n")
+    stub.write_text("#!/bin/sh\necho '| NVIDIA-SMI 450.80.02 Driver Version: 450.80.02 CUDA Version: 11.0 |'\n")
     stub.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     notes = Notes()

@@ -156,3 +156,15 @@ def test_lock_spec_absent_or_no_text(tmp_path, config):
 def test_lock_spec_place_that_cannot_be_written(tmp_path, config):
     with pytest.raises(StorageError):
         lock_spec(write_spec(tmp_path), output=tmp_path / "absent" / "x.yaml", config=config)
+
+
+def test_lock_spec_refuses_a_build_of_the_source_that_cuda_does_not_say(tmp_path, config):
+    make_wheel(tmp_path / "pytorch", "torch", "1.11.0+cu113", tags="cp39-cp39-linux_x86_64")
+    with serve_index(tmp_path / "pytorch") as served:
+        source = {"url": served.url, "packages": ["torch"]}
+        assert lock_spec(write_spec(tmp_path, cuda="11.3", sources=[source]), config=config).lock.cuda == "11.3"
+        with pytest.raises(InvalidFileError, match="is built for cu113 on linux-64, the spec says cu102"):
+            lock_spec(write_spec(tmp_path, sources=[source]), config=config)
+        only_windows = write_spec(tmp_path, sources=[source | {"platforms": ["win-64"]}])
+        torch = lock_spec(only_windows, config=config).lock.package("linux-64", "torch")
+        assert (torch.version, torch.source) == ("1.11.0", None)

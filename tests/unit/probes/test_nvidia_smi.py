@@ -11,17 +11,30 @@ from envkit.probes.nvidia_smi import find_nvidia_smi, query_gpus
 
 DATA = Path(__file__).parents[2] / "data" / "nvidia-smi"
 
+BANNER = """\
+| NVIDIA-SMI {driver}    Driver Version: {driver}    CUDA Version: 10.1     |
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+|===============================+======================+======================|
+|   0  {name}  | 00000000:01:00.0 Off |                    0 |
+| N/A   62C    P0    84W / 149W |     17MiB / 11441MiB |    100%      Default |
++-------------------------------+----------------------+----------------------+
+"""
+
 
 def on_path(folder):
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-def test_query_gpus_of_one_gpu_reports_driver_and_gpu(fake_smi):
-    folder = fake_smi("0, NVIDIA GeForce RTX 3090, 535.54.03, 24576, 8.6\n", banner=(DATA / "two-a100.txt").read_text())
+def test_query_gpus_reports_driver_and_gpus_and_what_the_banner_adds(fake_smi):
+    rows = "0, NVIDIA A100-SXM4-40GB, 580.126.09, 40960, 8.0\n1, NVIDIA A100-SXM4-40GB, 580.126.09, 40960, 8.0\n"
+    folder = fake_smi(rows, banner=(DATA / "two-a100.txt").read_text())
     report = query_gpus(on_path(folder))
     assert (report.status, report.error_kind, report.message, report.exit_status) == ("ok", None, None, 0)
-    assert report.driver_version == DriverVersion.parse("535.54.03")
-    assert report.gpus == (Gpu(0, "NVIDIA GeForce RTX 3090", 24576, "8.6"),)
+    assert (report.driver_version, report.cuda_version) == (DriverVersion.parse("580.126.09"), "13.0")
+    assert report.gpus == (
+        Gpu(0, "NVIDIA A100-SXM4-40GB", 40960, "8.0", 598, "Disabled"),
+        Gpu(1, "NVIDIA A100-SXM4-40GB", 40960, "8.0", 602, "Disabled"),
+    )
     assert report.banner == (DATA / "two-a100.txt").read_text().rstrip()
     assert report.found_at == str(folder / "nvidia-smi")
     assert len((folder / "calls").read_text().splitlines()) == 2
@@ -58,9 +71,10 @@ def test_query_gpus_asks_again_without_compute_cap_where_that_is_unknown(fake_sm
     folder = fake_smi(
         'Field "compute_cap" is not a valid field to query.\n\n', status=2, retry="0, Tesla K80, 418.87.01, 11441\n"
     )
+    (folder / "banner").write_text(BANNER.format(driver="418.87.01", name="Tesla K80           Off"))
     report = query_gpus(on_path(folder))
     assert (report.status, report.exit_status) == ("ok", 0)
-    assert report.gpus == (Gpu(0, "Tesla K80", 11441, None),)
+    assert report.gpus == (Gpu(0, "Tesla K80", 11441, None, 17),)
     calls = (folder / "calls").read_text().splitlines()
     assert [("compute_cap" in call, "--query-gpu" in call) for call in calls] == [
         (True, True),
@@ -160,6 +174,66 @@ def test_query_gpus_finds_the_tool_beside_path_and_says_where(fake_smi, tmp_path
     assert (report.status, report.found_at) == ("ok", str(folder / "nvidia-smi"))
 
 
+def test_query_gpus_takes_nothing_from_a_banner_of_another_gpu(fake_smi):
+    folder = fake_smi(
+        "0, Tesla K80, 418.87.01, 11441, 3.7\n",
+        banner=BANNER.format(driver="418.87.01", name="Tesla T4            Off"),
+    )
+    assert query_gpus(on_path(folder)).gpus == (Gpu(0, "Tesla K80", 11441, "3.7"),)
+
+
+def test_query_gpus_asks_for_memory_and_mig_where_the_banner_does_not_tell(fake_smi):
+    folder = fake_smi("0, NVIDIA A30, 470.57.02, 24258, 8.0\n", retry="0, 3, Enabled\n")
+    assert query_gpus(on_path(folder)).gpus == (Gpu(0, "NVIDIA A30", 24258, "8.0", 3, "Enabled"),)
+    calls = (folder / "calls").read_text().splitlines()
+    assert [call.partition(" ")[0] for call in calls] == [
+        "--query-gpu=index,name,driver_version,memory.total,compute_cap",
+        "",
+        "--query-gpu=index,memory.used,mig.mode.current",
+    ]
+
+
+def test_query_gpus_lives_without_memory_and_mig_when_that_query_hangs(fake_smi, monkeypatch):
+    monkeypatch.setattr(nvidia_smi, "TIMEOUT_S", 0.5)
+    folder = fake_smi("0, NVIDIA A30, 470.57.02, 24258, 8.0\n")
+    script = folder / "nvidia-smi"
+    script.write_text(script.read_text().replace("*--query-gpu*) cat", "*mig.mode*) sleep 60;;\n*--query-gpu*) cat"))
+    assert query_gpus(on_path(folder)).gpus == (Gpu(0, "NVIDIA A30", 24258, "8.0"),)
+
+
+def test_query_gpus_falls_back_to_the_banner(fake_smi):
+    """A stub of a tool that knows no query; the banner is a real one."""
+    folder = fake_smi(
+        "ERROR: Option --query-gpu is not recognized.\n", status=1, banner=(DATA / "two-a100.txt").read_text()
+    )
+    report = query_gpus(on_path(folder))
+    assert (report.status, report.error_kind, report.exit_status) == ("ok", None, 1)
+    assert (str(report.driver_version), report.cuda_version) == ("580.126.09", "13.0")
+    assert [gpu.memory_used_mib for gpu in report.gpus] == [598, 602]
+    assert report.found_at == str(folder / "nvidia-smi")
+
+
+@pytest.mark.parametrize(
+    ("files", "library", "module"),
+    [
+        ({}, "570.124", None),
+        ({"sys/module/nvidia/version": "570.86.15\n"}, "570.124", "570.86.15"),
+        ({"usr/lib64/libnvidia-ml.so.570.124.06": ""}, "570.124.06", None),
+        ({"usr/lib64/libnvidia-ml.so.460.73.01": ""}, "570.124", None),
+    ],
+    ids=["as printed", "module", "library on disk", "another library on disk"],
+)
+def test_query_gpus_names_library_and_module_when_they_differ(fake_smi, tmp_path, files, library, module):
+    """EK-C22: the driver was updated but the machine not rebooted. A stub of the tool, with its real words."""
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(content)
+    text = (DATA / "library-mismatch.txt").read_text()
+    report = query_gpus(on_path(fake_smi(text, status=18, banner=text)), root=tmp_path)
+    assert (report.status, report.error_kind) == ("error", "nvml-driver-library-mismatch")
+    assert (report.library_version, report.module_version) == (library, module)
+
+
 def test_query_gpus_without_the_tool_is_not_a_failure_of_the_tool(tmp_path):
     report = query_gpus({"PATH": str(tmp_path)}, beside=[])
     assert (report.status, report.error_kind, report.found_at) == ("error", "command-not-found", None)
@@ -181,5 +255,5 @@ def test_find_nvidia_smi_looks_where_drivers_put_it(monkeypatch):
 def test_query_gpus_asks_at_most_twice(fake_smi):
     text = 'Field "compute_cap" is not a valid field to query.\n'
     folder = fake_smi(text, status=2)
-    assert query_gpus(on_path(folder)).error_kind == "failed"
+    assert query_gpus(on_path(folder)).error_kind == "unknown-field"
     assert len((folder / "calls").read_text().splitlines()) == 3

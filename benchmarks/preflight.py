@@ -1,0 +1,50 @@
+"""How long ``envkit preflight`` and ``envkit gpu --from`` take as whole processes, where no nvidia-smi is found.
+
+python benchmarks/preflight.py [--rounds 11]
+
+Printed beside ``python -c "import click"``: goals are 0.5 s for the first two lines and 0.3 s for the third.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from startup import paired
+
+BANNER = """\
++---------------------------------------------------------------------------------------+
+| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |
++---------------------------------------------------------------------------------------+
+"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=11)
+    rounds = parser.parse_args().rounds
+    script = Path(sys.executable).with_name("envkit")
+    envkit: list[str | Path] = [script] if script.exists() else [sys.executable, "-m", "envkit"]
+    click = [sys.executable, "-c", "import click"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "smi.txt"
+        file.write_text(BANNER, encoding="utf-8")
+        env = {**os.environ, "ENVKIT_HOME": folder, "PATH": f"{folder}{os.pathsep}{os.defpath}"}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed envkit has its bytecode
+        print(f"{'what':<36}{'envkit':>9}{'click':>9}{'ratio':>8}  goal")
+        for words, goal in (
+            (["preflight"], 0.5),
+            (["preflight", "torch213-cpu"], 0.5),
+            (["gpu", "--from", str(file)], 0.3),
+        ):
+            one, other = paired([*envkit, *words], click, env, rounds)
+            told = f"envkit {' '.join(words[:2])}"
+            print(f"{told:<36}{one:>8.3f}s{other:>8.3f}s{one / other:>8.2f}  under {goal} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What it means when nvidia-smi gives no data, and what to do about it, by the words of ``SmiReport.error_kind``."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from envkit.model.driver import SmiReport
+
+
+class SmiFailure(NamedTuple):
+    """A failure in words.
+
+    Attributes:
+        cause: what is wrong.
+        remedy: what to do.
+    """
+
+    cause: str
+    remedy: str
+
+
+MISMATCH = "nvml-driver-library-mismatch"
+_UNKNOWN = SmiFailure(
+    "It failed for a reason that envkit does not know.", "Run nvidia-smi by hand and read what it says."
+)
+_FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
+    {
+        "command-not-found": SmiFailure(
+            "There is no nvidia-smi on PATH, nor where NVIDIA's driver puts it.",
+            "It comes with the NVIDIA driver: install that where there is an NVIDIA GPU. In WSL the driver is "
+            "that of Windows, and the tool lies in /usr/lib/wsl/lib; on Windows in System32, of old drivers in "
+            r"Program Files\NVIDIA Corporation\NVSMI. In a container: start it with GPU access (`--gpus all`).",
+        ),
+        "permission-denied": SmiFailure(
+            "nvidia-smi is there, but may not be run.", "Correct the permissions of the program; `ls -l` shows them."
+        ),
+        MISMATCH: SmiFailure(
+            "The driver's library is newer or older than the kernel module that is loaded: the driver was "
+            "updated, and the old module still runs.",
+            "Reboot, or stop what uses the GPU and reload the module (`sudo rmmod nvidia_uvm nvidia_drm "
+            "nvidia_modeset nvidia`, then `sudo modprobe nvidia`). In a container: start it again, after the host "
+            "was rebooted.",
+        ),
+        "driver-not-loaded": SmiFailure(
+            "NVIDIA's kernel module is not loaded, so that the driver does not answer.",
+            "Load it (`sudo modprobe nvidia`); where that fails, install the driver again for the running kernel, "
+            "and see whether Secure Boot or nouveau keeps it out. On Windows: enable the GPU in the device "
+            "manager, or reinstall the driver.",
+        ),
+        "no-devices": SmiFailure(
+            "The driver is there, but shows no GPU.",
+            "See whether the system shows the card (`lspci | grep -i nvidia`), whether it is given to a virtual "
+            "machine or hidden from this container or job, and what the kernel says of it (`sudo dmesg | grep -i "
+            "nvrm`).",
+        ),
+        "gpu-lost": SmiFailure(
+            "A GPU no longer answers on the PCI bus: often heat, power, or a fault of the card.",
+            "Reboot. If it comes back: look for Xid messages in the kernel's log, check power supply, cooling and "
+            "seat of the card.",
+        ),
+        "gpu-requires-reset": SmiFailure(
+            "A GPU has had an error that only a reset clears.",
+            "Stop what uses it and run `sudo nvidia-smi --gpu-reset -i INDEX`, or reboot.",
+        ),
+        "device-handle-unknown-error": SmiFailure(
+            "The driver cannot reach one of the GPUs.",
+            "Reboot; look for Xid messages of that bus id in the kernel's log (`sudo dmesg | grep -i xid`).",
+        ),
+        "insufficient-permissions": SmiFailure(
+            "This user may not ask for that, or may not open the device files /dev/nvidia*.",
+            "Join the group that owns /dev/nvidia* (`ls -l /dev/nvidia*`), or ask the machine's administrator.",
+        ),
+        "gpu-access-blocked": SmiFailure(
+            "Windows does not let WSL use the GPU.",
+            "Update Windows, WSL (`wsl --update`) and the NVIDIA driver of Windows, then `wsl --shutdown`.",
+        ),
+        "nvml-not-found": SmiFailure(
+            "nvidia-smi does not find the driver's library NVML (libnvidia-ml.so, nvml.dll).",
+            "Install the driver completely; in a container, start it with the NVIDIA Container Toolkit (`--gpus "
+            "all`) and do not copy the tool into the image.",
+        ),
+        "nvml-unknown-error": SmiFailure(
+            "NVML cannot start. In a container: it has lost its device files, as after `systemctl daemon-reload` "
+            "on the host.",
+            "Start the container again; for good, let Docker use the cgroup driver cgroupfs, or name the devices "
+            "with --device.",
+        ),
+        "nvml-failed": SmiFailure("NVML, the driver's library, cannot start.", _UNKNOWN.remedy),
+        "container-without-gpu": SmiFailure(
+            "The container was started without GPUs, or the host has no NVIDIA Container Toolkit.",
+            "Install the NVIDIA Container Toolkit on the host, restart Docker, and start the container with "
+            "`--gpus all`.",
+        ),
+        "unknown-field": SmiFailure(
+            "This nvidia-smi is too old for a field that it was asked for.", "Paste what plain `nvidia-smi` prints."
+        ),
+        "field-unknown-error": SmiFailure(
+            "The tool could not read one of the values.", "Ask again; if it stays, reboot and look at the kernel's log."
+        ),
+        "timeout": SmiFailure(
+            "nvidia-smi did not end: the driver or a GPU hangs.",
+            "Look for Xid messages in the kernel's log, and reboot.",
+        ),
+        "unknown-text": SmiFailure(
+            "The text holds nothing that nvidia-smi prints.",
+            "Give it the output of `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi -L` or `nvidia-smi --query-gpu=...`.",
+        ),
+    }
+)
+"""Sources: https://docs.nvidia.com/deploy/nvml-api (nvmlReturn_t), https://docs.nvidia.com/deploy/xid-errors,
+https://docs.nvidia.com/cuda/wsl-user-guide, https://github.com/NVIDIA/nvidia-container-toolkit/issues/48."""
+
+
+def explained(report: SmiReport) -> SmiFailure | None:
+    """What went wrong, with the versions that differ where they are known; None: nothing did."""
+    if report.error_kind is None:
+        return None
+    failure = _FAILURES.get(report.error_kind, _UNKNOWN)
+    versions = [
+        f"{what} {version}"
+        for what, version in (("library", report.library_version), ("loaded module", report.module_version))
+        if version is not None
+    ]
+    if report.error_kind != MISMATCH or not versions:
+        return failure
+    return SmiFailure(f"{failure.cause} Here: {', '.join(versions)}.", failure.remedy)

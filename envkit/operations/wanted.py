@@ -1,0 +1,35 @@
+"""What ``SPEC|FILE`` on a command line that changes nothing means: a spec with its lock, or a lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.model.lock import Lock
+from envkit.operations.environments import prefix_from
+from envkit.operations.specs import SpecFile, find_spec, names_file, read_lock, read_spec_or_lock
+
+if TYPE_CHECKING:
+    from envkit.model.progress import Progress
+    from envkit.model.spec import Spec
+
+
+def read_wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Lock | None]:
+    """The spec, and its lock where there is one that is current; of a lock's file the lock alone.
+
+    Raises:
+        EnvkitError: there is no such spec, or the file is wrong.
+    """
+    is_file = names_file(name_or_file)
+    found = read_spec_or_lock(prefix_from(name_or_file), name_or_file, progress) if is_file else find_spec(name_or_file)
+    if isinstance(found, Lock):
+        return None, found
+    return found.spec, _lock_of(found)
+
+
+def _lock_of(found: SpecFile) -> Lock | None:
+    for path in (found.lock_path, found.private_lock_path):
+        if path.is_file():
+            lock = read_lock(path, path.name)
+            if lock.spec_sha256 == found.spec.sha256:
+                return lock
+    return None

@@ -1,0 +1,70 @@
+"""`envkit specs --fits`: which specs a machine runs."""
+
+from __future__ import annotations
+
+from envkit.cli.specs_text import fitting_lines, specs_lines
+from envkit.compat.tables import version_key
+from envkit.model.lock import parse_lock
+from envkit.model.lock_text import outline
+from envkit.operations.machine import described_machine
+from envkit.operations.specs import find_spec, list_specs, shipped_names
+
+A100 = "NVIDIA A100-SXM4-80GB"
+
+
+def test_each_spec_has_its_verdict():
+    listed = {item.name: item for item in list_specs(described_machine("460.32.03", [A100], "linux-64"))}
+    assert listed["torch112-cu113"].fits is True
+    assert "minor-version" in str(listed["torch112-cu113"].why)
+    assert listed["torch112-cu102"].fits is False
+    assert "no kernels for compute capability 8.0" in str(listed["torch112-cu102"].why)
+    assert listed["torch25-cu124"].fits is False
+    assert listed["torch25-cpu"].fits is True
+    assert set(listed) == set(shipped_names())
+
+
+def test_without_a_driver_cuda_builds_cannot_be_told():
+    verdicts = {item.cuda is None: set() for item in list_specs()}
+    for item in list_specs(described_machine(None, [], "linux-64")):
+        if "linux-64" in find_spec(item.name).spec.platforms:
+            verdicts[item.cuda is None].add(item.fits)
+    assert verdicts == {True: {True}, False: {None}}
+
+
+def test_not_asked_is_not_judged():
+    assert {(item.fits, item.why) for item in list_specs()} == {(None, None)}
+    assert list_specs()[0].to_json()["fits"] is None
+
+
+def test_the_newest_is_first():
+    keys = [version_key(find_spec(item.name).spec.torch_version or "") for item in list_specs()]
+    assert keys == sorted(keys, reverse=True)
+
+
+def test_the_text_holds_what_fits_and_counts_the_rest():
+    machine = described_machine("460.32.03", [A100], "linux-64")
+    listed = list_specs(machine)
+    lines = fitting_lines(listed, machine)
+    names = [line.split()[0] for line in lines if line.startswith("torch")]
+    assert names == [item.name for item in listed if item.fits is not False]
+    unfit = sum(item.fits is False for item in listed)
+    assert lines[-1].startswith(f"{unfit} of {len(listed)} do not fit:")
+    (line,) = [line for line in lines if line.startswith("torch112-cu113 ")]
+    assert line.endswith("yes   It runs")
+
+
+def test_without_a_driver_the_reason_is_said_once():
+    machine = described_machine(None, [], "linux-64")
+    lines = fitting_lines(list_specs(machine), machine)
+    assert "This machine: linux-64; no NVIDIA driver answers here." in lines
+    assert sum("driver" in line for line in lines) == 2
+    assert specs_lines(list_specs())[0].split()[0] == "NAME"
+
+
+def test_the_outline_of_a_lock_is_what_stands_in_it():
+    paths = [path for name in shipped_names() if (path := find_spec(name).lock_path).is_file()]
+    assert paths
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        lock = parse_lock(text, path.name)
+        assert outline(text) == (lock.spec_sha256, tuple(sorted(lock.platforms)))
