@@ -7,11 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from envkit import resources
+from envkit.compat.tables import gpus_table
 
-_ROW = re.compile(
-    r"^- \{name: (?P<name>.+?), cc: '(?P<cc>[\d.]+)'(?:, cc_other: \[(?P<others>[^]]*)\])?, cc_status: (?P<status>\w+),"
-)
 _MIG = re.compile(r"\s+MIG\s+\d+[cg]\..*$", re.IGNORECASE)
 _PROFILE = re.compile(r"^(?:GRID |NVIDIA )?(\S.*?)-(?:\d{1,2}-)?\d{1,3}(?:ME)?[ABCQ](?:ME)?$")
 """A vGPU's name, "GRID T4-16Q" and, on a part of a MIG GPU, "NVIDIA A100-1-5C": board, profile.
@@ -133,10 +130,6 @@ def _key(name: str) -> str:
 
 @functools.cache
 def _rows() -> tuple[_Row, ...]:
-    """The table's rows, read without YAML, which takes 0.1 s: it has one per line. That both agree is tested."""
-    text = resources.data_file("gpus.yaml").read_text(encoding="utf-8")
     return tuple(
-        _Row(found["name"], found["cc"], found["status"], tuple(re.findall(r"[\d.]+", found["others"] or "")))
-        for line in text.splitlines()
-        if (found := _ROW.match(line))
+        _Row(row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ()))) for row in gpus_table()["gpus"]
     )

@@ -12,7 +12,7 @@ from envkit.model.fit import FitCheck
 from envkit.model.toolkit import Toolkit
 from envkit.operations.host_compiler import choose_host_compiler
 from envkit.probes.host import current_platform
-from envkit.probes.toolkits import choose_toolkit, find_toolkits
+from envkit.probes.toolkits import can_switch, choose_toolkit, find_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,6 @@ def compiler_checks(spec: Spec | None, lock: Lock | None, prefix: Path) -> tuple
         return (_listed(toolkits), *_host(newest, prefix, compiles=False))
     if named.toolkit is None:
         return ()
-    from envkit.operations.toolkits import can_switch  # noqa: PLC0415 - without a spec it need not be loaded
-
     compiles = spec is not None and bool(spec.sdist)
     chosen = choose_toolkit(named.toolkit, [toolkit for toolkit in toolkits if can_switch(toolkit)])
     stand_in = Toolkit(named.toolkit, named.toolkit, Path("/"), "spec", has_nvcc=False)
@@ -68,22 +66,18 @@ def _toolkit(release: str, cuda: str | None, chosen: Toolkit | None, *, compiles
         )
         hint = f'Write toolkit: "{cuda}" into the spec, or leave it out.'
         return FitCheck("toolkit", "warn", found, f"CUDA {cuda}, to compile extensions", why, hint, "the spec")
-    from envkit.operations.toolkit_versions import is_installable, ways_to_get  # noqa: PLC0415 - likewise
+    if chosen is not None and chosen.is_complete:
+        return FitCheck("toolkit", "ok", found, needed, source=_SOURCE)
+    from envkit.operations.toolkit_versions import is_installable, ways_to_get  # noqa: PLC0415 - tables, read if needed
 
+    if chosen is None and not compiles:
+        way = f"`envkit cuda install {release}` (no root needed)." if is_installable(release) else ways_to_get(release)
+        return FitCheck("toolkit", "ok", None, needed, hint=f"To compile: {way} {_NO_NEED}", source=_SOURCE)
     if chosen is None:
-        if not compiles:
-            way = (
-                f"`envkit cuda install {release}` (no root needed)."
-                if is_installable(release)
-                else ways_to_get(release)
-            )
-            return FitCheck("toolkit", "ok", None, needed, hint=f"To compile: {way} {_NO_NEED}", source=_SOURCE)
         why = "The spec compiles packages (sdist), and there is no toolkit of that release here."
         return FitCheck("toolkit", "warn", None, needed, why, ways_to_get(release), _SOURCE)
-    if not chosen.is_complete:
-        why = f"It is not complete: {chosen.lacks()}."
-        return FitCheck("toolkit", "warn" if compiles else "ok", found, needed, why, ways_to_get(release), _SOURCE)
-    return FitCheck("toolkit", "ok", found, needed, source=_SOURCE)
+    why = f"It is not complete: {chosen.lacks()}."
+    return FitCheck("toolkit", "warn" if compiles else "ok", found, needed, why, ways_to_get(release), _SOURCE)
 
 
 def _host(toolkit: Toolkit | None, prefix: Path, *, compiles: bool) -> tuple[FitCheck, ...]:

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any
 from envkit import paths
 from envkit.errors import EnvkitError, UnfitMachineError, UsageError
 from envkit.model.driver import DriverVersion
-from envkit.operations.driver_plan import DriverPlan, plan_driver
 from envkit.operations.gpu_checks import MISMATCH, check_machine, check_smi, driver_versions
 from envkit.operations.known_machine import as_described
 from envkit.operations.machine import Machine, described_machine, this_machine
-from envkit.operations.routes import newest_fitting, routes_for
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
 from envkit.operations.system_checks import SystemNeed, system_checks
-from envkit.probes.host import this_system
 from envkit.probes.nvidia_kernel import look_at_kernel
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
+    from envkit.operations.driver_plan import DriverPlan
     from envkit.probes.nvidia_kernel import KernelReport
 
 ROOT = Path("/")
@@ -130,7 +128,7 @@ def preflight(
         tuple(as_described(checks, machine)),
         routes,
         machine,
-        plan_driver(this_system(root), kernel, machine) if wants_driver else None,
+        _driver_plan(root, kernel, machine) if wants_driver else None,
         _notes(name_or_file, machine, cuda),
     )
 
@@ -163,6 +161,8 @@ def _judged(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[boo
 
 def _routes(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[Route, ...]:
     """Ways out of what does not fit; the newest build that fits where nothing was asked for."""
+    from envkit.operations.routes import newest_fitting, routes_for  # noqa: PLC0415 - what fits needs no way out
+
     if spec is not None:
         return routes_for(spec, machine)
     if lock is None:
@@ -170,6 +170,13 @@ def _routes(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[Rou
         return () if newest is None else (newest,)
     torch = lock.torch_version(machine.platform)
     return () if torch is None else routes_for((torch, lock.cuda), machine, installer=lock.installer)
+
+
+def _driver_plan(root: Path, kernel: KernelReport, machine: Machine) -> DriverPlan:
+    from envkit.operations.driver_plan import plan_driver  # noqa: PLC0415 - likewise
+    from envkit.probes.host import this_system  # noqa: PLC0415
+
+    return plan_driver(this_system(root), kernel, machine)
 
 
 def _prefix(spec: Spec | None) -> Path | None:
