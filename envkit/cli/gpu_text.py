@@ -60,7 +60,9 @@ def _capability(item: ListedGpu) -> str:
 
 def _onwards(result: GpuResult) -> list[str]:
     """The line that asks what fits the machine of a text."""
-    names = [item.gpu.name for item in result.gpus if item.gpu.name is not None and not item.gpu.name_truncated]
+    names = [
+        item.gpu.name for item in result.gpus if item.gpu.name and (item.capability or not item.gpu.name_truncated)
+    ]
     driver = result.report.driver_version
     if result.source is None or driver is None or not names:
         return []

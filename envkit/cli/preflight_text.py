@@ -8,7 +8,6 @@ from envkit.cli.colours import paint
 from envkit.cli.fit_words import known_words, needed_words
 from envkit.cli.paragraphs import cut, terminal_width, wrapped
 from envkit.cli.preflight_verdict import verdict
-from envkit.cli.render import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,24 +65,19 @@ def _table(checks: Sequence[FitCheck], width: int) -> list[str]:
     found, needed = [_found(check) for check in checks], [needed_words(check) for check in checks]
     marks = [_MARKS[check.status][0] for check in checks]
     names = [check.id for check in checks]
-    room = max(width - max(map(len, marks)) - max(map(len, names)) - 6, _LEAST_ROOM)
-    of_needed = min(max(map(len, needed)), max(room // 2, room - max(map(len, found))))
-    cells = [
-        (mark, name, cut(left, room - of_needed), cut(right, of_needed))
-        for mark, name, left, right in zip(marks, names, found, needed, strict=True)
-    ]
-    head, *body = table(("", "what", "found", "needed"), cells)
-    colours = [_MARKS[check.status][1] for check in checks]
-    painted = [paint(mark, colour) + line[len(mark) :] for mark, colour, line in zip(marks, colours, body, strict=True)]
-    places = [
-        f"nvidia-smi: {check.found}" for check, cell in zip(checks, cells, strict=True) if _loses_place(check, cell)
-    ]
-    return [head, *painted, *places]
-
-
-def _loses_place(check: FitCheck, cell: tuple[str, ...]) -> bool:
-    """Whether the place of the tool was cut, which is what somebody wants to know who has several."""
-    return check.id == "nvidia-smi" and check.status == "ok" and check.found not in cell
+    of_mark, of_name = max(map(len, marks)), max(map(len, names))
+    room = max(width - of_mark - of_name - 6, _LEAST_ROOM)
+    beside = [len(left) for left, right in zip(found, needed, strict=True) if right]
+    of_needed = min(max(map(len, needed)), max(room // 2, room - max(beside, default=0)))
+    of_found = min(max(beside, default=len("found")), room - of_needed)
+    lines = [f"{'':<{of_mark}}  {'what':<{of_name}}  {'found':<{of_found}}  {'needed' if beside else ''}".rstrip()]
+    for check, left, right in zip(checks, found, needed, strict=True):
+        mark, colour = _MARKS[check.status]
+        cells = f"{cut(left, of_found):<{of_found}}  {cut(right, of_needed)}" if right else cut(left, room + 2)
+        lines.append(f"{paint(mark, colour)}{'':<{of_mark - len(mark)}}  {check.id:<{of_name}}  {cells}")
+        if check.id == "nvidia-smi" and check.status == "ok" and left not in cells:
+            lines.append(f"{'':<{of_mark}}  {left}")  # its place is what somebody wants to know who has several
+    return lines
 
 
 def _found(check: FitCheck) -> str:

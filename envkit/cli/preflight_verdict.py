@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from envkit.cli.colours import paint
 from envkit.cli.fit_words import reserves
-from envkit.operations.known_machine import newest_cuda
 
 if TYPE_CHECKING:
     from envkit.operations.preflight import PreflightResult
@@ -38,9 +37,17 @@ def _of_machine(result: PreflightResult, where: str) -> str:
     if any(check.status == "fail" for check in result.checks):
         return f"{where} {_NO_ENVIRONMENTS} as it is."
     route = next((route for route in result.routes if route.spec is not None), None)
-    if result.machine.driver is None or route is None:
+    if result.machine.driver is None or route is None or route.spec is None:
         return f"no spec was named; `envkit preflight SPEC` judges one for {where}."
+    from envkit.operations.known_machine import newest_cuda  # noqa: PLC0415 - tables
+    from envkit.operations.specs import find_spec  # noqa: PLC0415
+
     cards = " and ".join(card.short for card in result.machine.cards)
     most = newest_cuda(result.machine)
     runs = "runs no CUDA build of torch that envkit knows" if most is None else f"runs builds up to CUDA {most}"
-    return f"driver {result.machine.driver} {runs}. Newest for {cards}: `envkit create {route.spec}`."
+    told = f"driver {result.machine.driver} {runs}."
+    if find_spec(route.spec).spec.cuda is not None:
+        return f"{told} Newest for {cards}: `envkit create {route.spec}`."
+    if any(card.capability is None for card in result.machine.cards):
+        return f"{told} Which of them {cards} runs cannot be told."
+    return f"{told} None of them is known to run on {cards}; for the CPU: `envkit create {route.spec}`."

@@ -28,8 +28,6 @@ def newest_cuda(machine: Machine) -> str | None:
 
 def as_described(checks: list[FitCheck], machine: Machine) -> list[FitCheck]:
     """The same in the words of somebody who describes a machine: what was not stated, and names that are near."""
-    if not machine.is_described:
-        return checks
     unknown = {card.title: card.name for card in machine.cards if card.capability is None and card.name is not None}
     found = []
     for check in checks:

@@ -11,7 +11,6 @@ from envkit import paths
 from envkit.errors import EnvkitError, UnfitMachineError, UsageError
 from envkit.model.driver import DriverVersion
 from envkit.operations.gpu_checks import MISMATCH, check_machine, check_smi, driver_versions
-from envkit.operations.known_machine import as_described
 from envkit.operations.machine import Machine, described_machine, this_machine
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
 from envkit.operations.system_checks import SystemNeed, system_checks
@@ -125,7 +124,7 @@ def preflight(
     return PreflightResult(
         lock.spec if lock is not None else spec.name if spec is not None else None,
         fits,
-        tuple(as_described(checks, machine)),
+        _in_words(checks, machine),
         routes,
         machine,
         _driver_plan(root, kernel, machine) if wants_driver else None,
@@ -199,3 +198,11 @@ def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, 
 
 def _way(route: Route) -> str:
     return route.why if route.spec is None else f"{route.why} `envkit create {route.spec}`."
+
+
+def _in_words(checks: list[FitCheck], machine: Machine) -> tuple[FitCheck, ...]:
+    if not machine.is_described:
+        return tuple(checks)
+    from envkit.operations.known_machine import as_described  # noqa: PLC0415 - for other machines
+
+    return tuple(as_described(checks, machine))

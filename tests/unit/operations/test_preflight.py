@@ -234,6 +234,17 @@ def test_without_a_spec_the_newest_build_that_fits_is_told():
     )
 
 
+@pytest.mark.parametrize(
+    ("gpu", "end"),
+    [
+        ("Voodoo 2", "runs builds up to CUDA 12.9. Which of them Voodoo 2 runs cannot be told."),
+        ("GeForce GTX 680", "None of them is known to run on GeForce GTX 680; for the CPU: `envkit create "),
+    ],
+)
+def test_without_a_spec_a_card_that_runs_nothing(gpu, end):
+    assert end in preflight_lines(asked(driver="535.104.05", gpus=[gpu]))[-1]
+
+
 def test_a_login_node_is_told_how_to_ask_for_the_other_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "this_machine", missing)
     result = asked("torch112-cu113", root=tmp_path)
