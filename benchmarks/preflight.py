@@ -2,7 +2,8 @@
 
 python benchmarks/preflight.py [--rounds 11]
 
-Printed beside ``python -c "import click"``: goals are 0.5 s for preflight and 0.3 s for gpu, on a quiet machine. The ratios say more.
+Printed beside ``python -c "import click"``: goals are 0.5 s for preflight and 0.3 s for gpu, on a quiet machine; on
+another one the ratios tell more.
 """
 
 from __future__ import annotations
