@@ -81,6 +81,8 @@ def _table(checks: Sequence[FitCheck], width: int) -> list[str]:
 
 
 def _found(check: FitCheck) -> str:
+    if check.found is not None and check.id == "compute-capability":
+        return check.found.replace(", compute capability ", ", ")  # the row's name says it
     return check.found or ("not known" if check.status == "unknown" else "none")
 
 
