@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from envkit.activation.guard_hooks import GUARD_NAME, guard_hooks, install_guard_hooks
 from envkit.activation.hooks import HOOK_NAME, HookState, hook_states, install_hooks, remove_hooks
-from envkit.activation.quoting import check_path, quote_csh, quote_fish, quote_posix
+from envkit.activation.quoting import quote_csh, quote_fish, quote_posix
 from envkit.activation.slots import Slot, slot_of
 from envkit.activation.venv_scripts import attach_hooks, attachment_states, detach_hooks
 
@@ -18,7 +18,6 @@ __all__ = [
     "Slot",
     "attach_hooks",
     "attachment_states",
-    "check_path",
     "detach_hooks",
     "guard_hooks",
     "hook_states",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit import fs
-from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
+from envkit.model.texts import check_path
 from envkit.resources import hooks_dir
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from envkit import fs
 from envkit.activation.cleanup_hooks import install_cleanup_hooks, remove_cleanup_hooks
-from envkit.activation.quoting import check_path
 from envkit.activation.render import render
 from envkit.activation.shells import SHELLS
 from envkit.activation.slots import OTHER_SLOTS, PREFIX_VARIABLES
+from envkit.model.texts import check_path
 from envkit.model.toolkit import usual_folders, windows_folders
 from envkit.resources import hooks_dir
 

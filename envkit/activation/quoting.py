@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 
-from envkit.errors import UsageError
-
-_SPECIAL_TO_CSH = re.compile(r"([^A-Za-z0-9/._\x80-\U0010ffff-])")
+_SPECIAL_TO_CSH = re.compile(r"([\x00-,:-@\[-^`{-\x7f])")
+"""What is no letter, digit, dash, dot, slash, underscore, in ASCII; the opposite set takes long to compile."""
 _QUOTES_OF_POWERSHELL = re.compile("(['\u2018\u2019\u201a\u201b])")
-_BYTE = re.compile("[\udc80-\udcff]")
-"""What Python makes of a byte of a file's name that is no part of any letter."""
-_FORBIDDEN = {"\n": "a line break", "\r": "a line break", "\0": "a NUL character"}
-
-
-def check_path(path: str, *, separator: str = os.pathsep) -> str:
-    """Give ``path`` back when a search path and a hook can hold it.
-
-    Raises:
-        UsageError: it holds the PATH separator, a line break or NUL, or is no text.
-    """
-    if not path.isascii() and _BYTE.search(path):
-        raise UsageError(
-            f"Cannot use the folder {path!a}: its name is not UTF-8.",
-            why="Hooks and records are text, which cannot express such a name.",
-            hint="Rename the folder; letters of any language are fine in UTF-8.",
-        )
-    for character, name in {**_FORBIDDEN, separator: f"the PATH separator `{separator}`"}.items():
-        if character in path:
-            raise UsageError(
-                f"Cannot use the folder {path!r}: its name holds {name}.",
-                why="PATH and the activation scripts of the shells cannot express such a name.",
-                hint="Choose or rename to a folder without it; spaces, quotes and letters of any language are fine.",
-            )
-    return path
 
 
 def quote_posix(text: str) -> str:

@@ -16,8 +16,9 @@ from envkit.cli.render import emit
 @click.option("--python", metavar="V", help="Python, instead of the spec's.")
 @machine_options
 @click.option("--network", is_flag=True, help="Ask indexes and channels as well, and the proxies on the way.")
+@click.option("--all", "is_whole", is_flag=True, help="Show the checks that are in order, too.")
 @json_option
-def command(spec: str | None, *, network: bool, as_json: bool, **asked: Any) -> int:  # noqa: ANN401 - click's values
+def command(spec: str | None, *, network: bool, is_whole: bool, as_json: bool, **asked: Any) -> int:  # noqa: ANN401 - click's values
     """Say whether a spec, or what a lock holds, will work here, and if not, what will; change nothing.
 
     SPEC is a name or torch==V, as for `envkit create`. Without SPEC: what this machine has, and the newest build that
@@ -28,4 +29,4 @@ def command(spec: str | None, *, network: bool, as_json: bool, **asked: Any) -> 
     from envkit.operations.preflight import preflight  # noqa: PLC0415
 
     result = preflight(spec, PlainProgress(), network=network, **asked)
-    return emit(result, lambda: preflight_lines(result), as_json=as_json)
+    return emit(result, lambda: preflight_lines(result, is_whole=is_whole), as_json=as_json, lines_tell_why=True)

@@ -7,11 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from envkit import resources
+from envkit.compat.tables import gpus_table
 
-_ROW = re.compile(
-    r"^- \{name: (?P<name>.+?), cc: '(?P<cc>[\d.]+)'(?:, cc_other: \[(?P<others>[^]]*)\])?, cc_status: (?P<status>\w+),"
-)
 _MIG = re.compile(r"\s+MIG\s+\d+[cg]\..*$", re.IGNORECASE)
 _PROFILE = re.compile(r"^(?:GRID |NVIDIA )?(\S.*?)-(?:\d{1,2}-)?\d{1,3}(?:ME)?[ABCQ](?:ME)?$")
 """A vGPU's name, "GRID T4-16Q" and, on a part of a MIG GPU, "NVIDIA A100-1-5C": board, profile.
@@ -79,6 +76,22 @@ def gpu_fact(name: str | None) -> GpuFact | None:
     return _loose(told, _key(whole))
 
 
+def capabilities() -> set[str]:
+    """All compute capabilities in the table."""
+    return {capability for row in _rows() for capability in (row.capability, *row.others)}
+
+
+def near_names(name: str) -> tuple[str, ...]:
+    """The names in the table that are written much like one that it does not have, the nearest first; at most three."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for names that are not known
+
+    def bare(key: str) -> str:
+        return re.sub(r"\b(?:geforce|nvidia)\b|\W", "", key)
+
+    names = {bare(row.key): row.name for row in reversed(_rows())}
+    return tuple(names[key] for key in get_close_matches(bare(_key(name)), names, n=3, cutoff=0.75))
+
+
 def _loose(told: str, key: str) -> GpuFact | None:
     """A name that is not in the table as it stands: without a brand, without what follows, or with a memory size."""
     geforce = [row for row in _rows() if row.key == f"geforce {key}"]
@@ -117,10 +130,6 @@ def _key(name: str) -> str:
 
 @functools.cache
 def _rows() -> tuple[_Row, ...]:
-    """The table's rows, read without YAML, which takes 0.1 s: it has one per line. That both agree is tested."""
-    text = resources.data_file("gpus.yaml").read_text(encoding="utf-8")
     return tuple(
-        _Row(found["name"], found["cc"], found["status"], tuple(re.findall(r"[\d.]+", found["others"] or "")))
-        for line in text.splitlines()
-        if (found := _ROW.match(line))
+        _Row(row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ()))) for row in gpus_table()["gpus"]
     )

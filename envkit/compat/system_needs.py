@@ -6,14 +6,10 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from envkit import resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +38,8 @@ def system_fact(name: str) -> SystemFact:
     Raises:
         KeyError: there is none.
     """
-    table = _table()
+    table = resources.table("system_needs")
     row: dict[str, Any] = table["needs"][name]
     source = table["sources"][row["src"][0]]
     values = {key: value for key, value in row.items() if key not in {"status", "src"}}
     return SystemFact(row["status"], source.get("url") or source["name"], values)
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    text = resources.data_file("system_needs.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
-    return table

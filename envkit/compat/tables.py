@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -53,19 +52,10 @@ class ArchList:
     source: str | None = field(default=None, compare=False)
 
 
-@functools.cache
-def _table(name: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - costs start-up time
-
-    text = resources.data_file(f"{name}.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader, and our own file
-    return table
-
-
 def preload() -> None:
     """Read all tables that a lock needs; to be done while another program works."""
     for name in ("cuda_toolkits", "arch_lists", "pytorch_releases"):
-        _table(name)
+        resources.table(name)
 
 
 def version_key(text: str) -> tuple[int, ...]:
@@ -83,7 +73,7 @@ def build_label(cuda: str | None) -> str:
 
 def toolkit_row(release: str) -> dict[str, Any] | None:
     """The row of a toolkit's release ("11.3") in ``cuda_toolkits.yaml``, or None."""
-    return next((row for row in _table("cuda_toolkits")["toolkits"] if row["toolkit"] == release), None)
+    return next((row for row in resources.table("cuda_toolkits")["toolkits"] if row["toolkit"] == release), None)
 
 
 def driver_need(cuda: str, platform: str) -> DriverNeed | None:
@@ -124,7 +114,7 @@ def served_cuda(driver: DriverVersion, platform: str) -> str | None:
     system = "windows" if platform == "win-64" else "linux"
     served = [
         row["toolkit"]
-        for row in _table("cuda_toolkits")["toolkits"]
+        for row in resources.table("cuda_toolkits")["toolkits"]
         for update in row["updates"]
         if update.get(f"driver_{system}")
         and not is_candidate(update)
@@ -138,7 +128,7 @@ def toolkit_update(nvcc: str) -> str | None:
 
     None where none or several have it (13.0.88 is in 13.0.1 and 13.0.2), or where the table is not sure.
     """
-    rows = [row for toolkit in _table("cuda_toolkits")["toolkits"] for row in toolkit["updates"]]
+    rows = [row for toolkit in resources.table("cuda_toolkits")["toolkits"] for row in toolkit["updates"]]
     found = [row for row in rows if row.get("nvcc") == f"V{nvcc}"]
     if len(found) != 1 or found[0]["nvcc_status"] not in MAY_REFUSE:
         return None
@@ -148,7 +138,7 @@ def toolkit_update(nvcc: str) -> str | None:
 
 def _source(table: str, ids: list[str]) -> str | None:
     """The first address among the sources of a row, or else the name of what was read."""
-    found = [_table(table)["sources"][name] for name in ids]
+    found = [resources.table(table)["sources"][name] for name in ids]
     return next(
         (row["url"] for row in found if row["url"]), next((row["name"] for row in found if "name" in row), None)
     )
@@ -166,7 +156,7 @@ def arch_list(torch: str, cuda: str, platform: str, package: str = "wheel") -> A
     release, build, machine = torch.partition("+")[0], build_label(cuda), MACHINES.get(platform)
     rows = [
         row
-        for row in _table("arch_lists")["entries"]
+        for row in resources.table("arch_lists")["entries"]
         if release in row["torch"]
         and row["build"] == build
         and row["platform"] == machine
@@ -181,7 +171,7 @@ def arch_list(torch: str, cuda: str, platform: str, package: str = "wheel") -> A
 
 def jetson_capabilities() -> tuple[str, ...]:
     """Those of Jetson's GPUs, which take only code that was made for exactly them."""
-    return tuple(_table("arch_lists")["jetson"]["capabilities"])
+    return tuple(resources.table("arch_lists")["jetson"]["capabilities"])
 
 
 def compiled_range(cuda: str) -> tuple[str, str, str] | None:
@@ -201,41 +191,41 @@ def _capabilities(entries: list[str], kind: str) -> tuple[str, ...]:
 
 def plain_wheel_build(torch: str, platform: str) -> str | None:
     """The build of the wheel without a label on PyPI, ``cu102`` or ``cpu``; None where that is not confirmed."""
-    row = next((row for row in _table("pytorch_releases")["releases"] if row["torch"] == torch), None)
+    row = next((row for row in resources.table("pytorch_releases")["releases"] if row["torch"] == torch), None)
     plain = ((row or {}).get("pypi_plain_wheel") or {}).get(MACHINES.get(platform, ""), {})
     return str(plain["build"]) if plain.get("build_status") == "confirmed" else None
 
 
 def toolkit_rows() -> tuple[dict[str, Any], ...]:
     """The toolkits of ``cuda_toolkits.yaml`` as they are written there, oldest first; not to be changed."""
-    return tuple(_table("cuda_toolkits")["toolkits"])
+    return tuple(resources.table("cuda_toolkits")["toolkits"])
 
 
 def installers_table() -> dict[str, Any]:
     """``toolkit_installers.yaml`` as it is written; not to be changed."""
-    return _table("toolkit_installers")
+    return resources.table("toolkit_installers")
 
 
 def cudnn_wheels_table() -> dict[str, Any]:
     """``cudnn_wheels.yaml`` as it is written; not to be changed."""
-    return _table("cudnn_wheels")
+    return resources.table("cudnn_wheels")
 
 
 def releases_table() -> tuple[dict[str, Any], ...]:
     """The releases of ``pytorch_releases.yaml`` as they are written; not to be changed."""
-    return tuple(_table("pytorch_releases")["releases"])
+    return tuple(resources.table("pytorch_releases")["releases"])
 
 
 def bounds_table() -> tuple[dict[str, Any], ...]:
     """The bounds of ``pytorch_releases.yaml`` for packages beside torch; not to be changed."""
-    return tuple(_table("pytorch_releases")["bounds"])
+    return tuple(resources.table("pytorch_releases")["bounds"])
 
 
 def gpus_table() -> dict[str, Any]:
     """``gpus.yaml`` as it is written; not to be changed."""
-    return _table("gpus")
+    return resources.table("gpus")
 
 
 def driver_plans_table() -> dict[str, Any]:
     """``driver_plans.yaml`` as it is written; not to be changed."""
-    return _table("driver_plans")
+    return resources.table("driver_plans")

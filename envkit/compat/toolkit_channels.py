@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
-
-import yaml
 
 from envkit import resources
 from envkit.compat.tables import version_key
@@ -28,10 +25,8 @@ class ChannelToolkit:
     specs: tuple[str, ...]
 
 
-@functools.cache
 def _families() -> list[dict[str, Any]]:
-    table = yaml.safe_load(resources.data_file("toolkit_channels.yaml").read_text(encoding="utf-8"))
-    families: list[dict[str, Any]] = table["families"]
+    families: list[dict[str, Any]] = resources.table("toolkit_channels")["families"]
     return families
 
 

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
-import yaml
-
 from envkit import resources
 from envkit.model.locked import LockedPackage
 from envkit.model.toolkit import means
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    text = resources.data_file("toolkit_wheels.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, and our own file
-    return table
+_TABLE = "toolkit_wheels"
 
 
 def wheel_toolkits() -> tuple[str, ...]:
     """The full versions of all toolkits that wheels make, newest first."""
-    return tuple(row["toolkit"] for row in _table()["toolkits"])
+    return tuple(row["toolkit"] for row in resources.table(_TABLE)["toolkits"])
 
 
 def wheel_libraries() -> tuple[str, ...]:
     """What can be had beside the compiler, in the words of the metapackage ``cuda-toolkit``."""
-    return tuple(_table()["libraries"])
+    return tuple(resources.table(_TABLE)["libraries"])
 
 
 def newest_wheel_toolkit(asked: str) -> str | None:
@@ -38,7 +26,7 @@ def newest_wheel_toolkit(asked: str) -> str | None:
 
 def left_out(version: str) -> str | None:
     """Why a toolkit that has wheels is not made from them; None where it is, or has none."""
-    return next((str(row["why"]) for row in _table()["left_out"] if row["toolkit"] == version), None)
+    return next((str(row["why"]) for row in resources.table(_TABLE)["left_out"] if row["toolkit"] == version), None)
 
 
 def toolkit_wheels(version: str, platform: str, libraries: tuple[str, ...] = ()) -> tuple[LockedPackage, ...] | None:
@@ -49,12 +37,12 @@ def toolkit_wheels(version: str, platform: str, libraries: tuple[str, ...] = ())
         platform: conda's name.
         libraries: of ``wheel_libraries``; those that they need come with them.
     """
-    row = next((row for row in _table()["toolkits"] if row["toolkit"] == version), None)
+    row = next((row for row in resources.table(_TABLE)["toolkits"] if row["toolkit"] == version), None)
     if row is None or platform not in row["platforms"]:
         return None
     files = row["platforms"][platform]
     extras: dict[str, list[str]] = files["extras"]
-    names = {name for extra in (*_table()["compiler"], *libraries) for name in extras.get(extra, ())}
+    names = {name for extra in (*resources.table(_TABLE)["compiler"], *libraries) for name in extras.get(extra, ())}
     return tuple(
         LockedPackage(item["name"], item["version"], item["file"], item["sha256"], item["size"])
         for item in files["packages"]

@@ -16,7 +16,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -48,8 +47,7 @@ def stand_in_hash(file: str) -> str:
 @functools.cache
 def default_packages() -> frozenset[str]:
     """Well-known packages that come from the default index although indexes for other things carry copies."""
-    text = resources.data_file("default_packages.yaml").read_text(encoding="utf-8")
-    return frozenset(name for group in yaml.safe_load(text)["groups"] for name in group["packages"])
+    return frozenset(name for group in resources.table("default_packages")["groups"] for name in group["packages"])
 
 
 class Router:

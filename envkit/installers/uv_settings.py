@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import InvalidFileError
-from envkit.installers.toml import TOMLDecodeError, parse_toml
 from envkit.model.addresses import checked_address
 
 if TYPE_CHECKING:
@@ -124,10 +123,13 @@ def _label(entry: dict[str, Any]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        tables = parse_toml(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        from envkit.installers.toml import parse_toml  # noqa: PLC0415 - start-up counts, and most have no such file
+
+        tables = parse_toml(text)
     except OSError:
         return {}
-    except (TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
         place = re.search(r"line (\d+)", str(error))  # without what stands there: it may be a password
         raise InvalidFileError(
             str(path), "uv's configuration is no TOML.", line=int(place[1]) if place is not None else None

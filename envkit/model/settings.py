@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envkit.model.fields import Fields
-from envkit.model.yamltext import parse_yaml
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,6 +32,9 @@ def parse_settings(text: str, path: str) -> Settings:
     Raises:
         InvalidFileError: it is not what envkit reads.
     """
+    from envkit.model.fields import Fields  # noqa: PLC0415 - YAML costs start-up time, and most have no such file
+    from envkit.model.yamltext import parse_yaml  # noqa: PLC0415
+
     document = parse_yaml(text, path)
     fields = Fields(document, (), _KEYS)
     fields.schema(SCHEMA)

@@ -1,10 +1,16 @@
-"""Characters that no text in envkit's files may hold, and how a size is written."""
+"""Characters that no text in envkit's files and no path in a hook may hold, and how a size is written."""
 
 from __future__ import annotations
 
+import os
 import re
 
+from envkit.errors import UsageError
+
 _HIDING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BYTE = re.compile("[\udc80-\udcff]")
+"""What Python makes of a byte of a file's name that is no part of any letter."""
+_FORBIDDEN = {"\n": "a line break", "\r": "a line break", "\0": "a NUL character"}
 
 
 def hiding_character(text: str) -> str | None:
@@ -14,6 +20,28 @@ def hiding_character(text: str) -> str | None:
     """
     found = _HIDING.search(text)
     return found.group() if found is not None else None
+
+
+def check_path(path: str, *, separator: str = os.pathsep) -> str:
+    """Give ``path`` back when a search path and a hook can hold it.
+
+    Raises:
+        UsageError: it holds the PATH separator, a line break or NUL, or is no text.
+    """
+    if not path.isascii() and _BYTE.search(path):
+        raise UsageError(
+            f"Cannot use the folder {path!a}: its name is not UTF-8.",
+            why="Hooks and records are text, which cannot express such a name.",
+            hint="Rename the folder; letters of any language are fine in UTF-8.",
+        )
+    for character, name in {**_FORBIDDEN, separator: f"the PATH separator `{separator}`"}.items():
+        if character in path:
+            raise UsageError(
+                f"Cannot use the folder {path!r}: its name holds {name}.",
+                why="PATH and the activation scripts of the shells cannot express such a name.",
+                hint="Choose or rename to a folder without it; spaces, quotes and letters of any language are fine.",
+            )
+    return path
 
 
 def size_text(size_bytes: int | None) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
 from envkit.errors import InvalidFileError
-from envkit.installers.content import UV_TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -193,6 +192,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _leftovers(prefix: Path, places: Collection[str], moved: Collection[str]) -> set[str]:
     """What uv and pip leave when they are cut off: in folders that files come to, and beside folders that go."""
+    from envkit.installers.content import UV_TEMPORARY  # noqa: PLC0415 - start-up of all commands counts
+
     of_uv = {f"{place}/{name}" for place in places for name in _names(prefix / place) if UV_TEMPORARY.fullmatch(name)}
     of_pip = set()
     for folder in map(PurePosixPath, moved):

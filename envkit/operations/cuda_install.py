@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import fs, paths
-from envkit.activation import check_path
 from envkit.errors import ExistsError, ProgramError, StorageError, UnfitMachineError
 from envkit.installers.toolkit_files import unpack_wheels
 from envkit.installers.toolkit_layout import toolkit_from_wheels
 from envkit.model.locked import LockedPackage
+from envkit.model.texts import check_path
 from envkit.model.toolkit import RECORD, means
 from envkit.operations.installed_toolkits import list_files, read_toolkit_record, toolkit_folder
 from envkit.operations.locking import prefix_lock

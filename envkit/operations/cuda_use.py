@@ -8,7 +8,6 @@ import os
 from typing import TYPE_CHECKING
 
 from envkit import fs
-from envkit.activation import check_path
 from envkit.activation.hooks import window_code
 from envkit.activation.quoting import quote_xonsh
 from envkit.activation.render import render
@@ -16,6 +15,7 @@ from envkit.activation.shells import SHELLS
 from envkit.activation.slots import PREFIX_VARIABLES
 from envkit.activation.user_shell import WINDOW_SHELLS, user_shell, window_line
 from envkit.errors import UsageError
+from envkit.model.texts import check_path
 from envkit.paths import cache_dir
 from envkit.resources import hooks_dir
 

@@ -13,7 +13,6 @@ from envkit import fs
 from envkit.activation import (
     attach_hooks,
     attachment_states,
-    check_path,
     detach_hooks,
     hook_states,
     install_hooks,
@@ -22,15 +21,16 @@ from envkit.activation import (
 from envkit.activation.cleanup_hooks import CLEANUP_NAME, install_cleanup_hooks
 from envkit.errors import UPDATE, InvalidFileError, NotFoundError, UsageError
 from envkit.model.hooks_record import FOLDERS, HOOKS_RECORD, HooksRecord, parse_hooks_record
+from envkit.model.texts import check_path
 from envkit.operations.hooked_prefixes import forget_hooked, note_hooked
 from envkit.operations.hooks_result import HooksResult
 from envkit.operations.host_compiler import choose_host_compiler, host_compiler_for
 from envkit.operations.locking import LOCK_TIMEOUT_S, prefix_lock
 from envkit.operations.toolkit_versions import ways_to_get
-from envkit.operations.toolkits import TOOLKIT_DIR, can_switch, toolkit_for, toolkit_inside
+from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for, toolkit_inside
 from envkit.operations.torch_build import build_cudas
 from envkit.operations.unmanaged import check_writable, is_conda_itself
-from envkit.probes.toolkits import find_toolkits
+from envkit.probes.toolkits import can_switch, find_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from envkit.activation import check_path
 from envkit.errors import ExistsError, UsageError
+from envkit.model.texts import check_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,21 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit import paths
-from envkit.backends.pythons import is_version
 from envkit.errors import EnvkitError, UnfitMachineError, UsageError
 from envkit.model.driver import DriverVersion
-from envkit.model.progress import Silent
+from envkit.model.progress import Noted
 from envkit.model.smi_failures import MISMATCH
-from envkit.operations.driver_plan import DriverPlan, plan_driver
 from envkit.operations.gpu_checks import check_machine, check_smi, driver_versions
 from envkit.operations.machine import Machine, described_machine, this_machine
-from envkit.operations.options import CreateOptions
-from envkit.operations.requirement_spec import is_requirement, spec_for
-from envkit.operations.routes import newest_fitting, routes_for
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
-from envkit.operations.specs import names_file
 from envkit.operations.system_checks import SystemNeed, system_checks
-from envkit.probes.host import this_system
 from envkit.probes.nvidia_kernel import look_at_kernel
 
 if TYPE_CHECKING:
@@ -32,6 +25,7 @@ if TYPE_CHECKING:
     from envkit.model.lock import Lock
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
+    from envkit.operations.driver_plan import DriverPlan
     from envkit.probes.nvidia_kernel import KernelReport
 
 IN_CONTAINER = "This is a container: the driver is the one of its host, and is upgraded there."
@@ -72,7 +66,7 @@ class PreflightResult:
         return UnfitMachineError(
             f"{subject} does not fit {self.spec or 'envkit'}.",
             why="\n".join(f"{check.id}: {check.why}" for check in failed),
-            hint=next((f"{route.why} `envkit create {route.spec}`" for route in self.routes if route.spec), None),
+            hint=" ".join(map(_way, self.routes)) or None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -138,22 +132,12 @@ def preflight(
     return PreflightResult(
         wanted.name,
         fits,
-        tuple(checks),
+        _in_words(checks, machine),
         routes,
         machine,
-        plan_driver(this_system(root), kernel, machine) if wants_driver and not in_container else None,
+        _driver_plan(root, kernel, machine) if wants_driver and not in_container else None,
         (*wanted.notes, *in_container, *_notes(name_or_file, machine, wanted.cuda)),
     )
-
-
-class _Told(Silent):
-    """Keeps what is told, to be shown with the answer."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +168,9 @@ def _wanted(
         if cuda is not None or python is not None:
             raise UsageError("--cuda and --python go with a spec, such as torch==1.12.1.")
         return _Wanted()
-    from envkit.operations.wanted import lock_of_spec, read_wanted  # noqa: PLC0415 - without a spec not to be loaded
+    from envkit.backends.pythons import is_version  # noqa: PLC0415 - without a spec none of it has to be loaded
+    from envkit.operations.specs import names_file  # noqa: PLC0415
+    from envkit.operations.wanted import is_requirement, lock_of_spec, read_wanted  # noqa: PLC0415
 
     asks = is_requirement(name_or_file)
     if cuda not in {None, "auto"} and not asks:
@@ -194,7 +180,10 @@ def _wanted(
         raise UsageError(f"--python {python} is no version.", hint="Write it as in --python 3.9.")
     if not asks and (cuda is None or names_file(name_or_file)):
         return _Wanted(*read_wanted(name_or_file, progress))
-    told = _Told()
+    from envkit.operations.options import CreateOptions  # noqa: PLC0415 - nor for a name
+    from envkit.operations.requirement_spec import spec_for  # noqa: PLC0415
+
+    told = Noted()
     options = CreateOptions(cuda=cuda, python=python)
     found, _left = spec_for(name_or_file, options, told, machine, is_judged_later=True)
     return _Wanted(found.spec, lock_of_spec(found), tuple(told.notes))
@@ -227,6 +216,8 @@ def _judged(
 
 def _routes(spec: Spec | None, lock: Lock | None, machine: Machine, python: str | None) -> tuple[Route, ...]:
     """Ways out of what does not fit; the newest build that fits where nothing was asked for."""
+    from envkit.operations.routes import newest_fitting, routes_for  # noqa: PLC0415 - what fits needs no way out
+
     if spec is not None:
         return routes_for(spec, machine, python=python)
     if lock is None:
@@ -234,6 +225,13 @@ def _routes(spec: Spec | None, lock: Lock | None, machine: Machine, python: str 
         return () if newest is None else (newest,)
     torch = lock.torch_version(machine.platform)
     return () if torch is None else routes_for((torch, lock.cuda), machine, installer=lock.installer, python=python)
+
+
+def _driver_plan(root: Path, kernel: KernelReport, machine: Machine) -> DriverPlan:
+    from envkit.operations.driver_plan import plan_driver  # noqa: PLC0415 - likewise
+    from envkit.probes.host import this_system  # noqa: PLC0415
+
+    return plan_driver(this_system(root), kernel, machine)
 
 
 def _prefix(spec: Spec | None) -> Path | None:
@@ -244,7 +242,7 @@ def _prefix(spec: Spec | None) -> Path | None:
 
 def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, ...]:
     if machine.is_described:
-        return ("This is about the machine that you described; nothing of this one was looked at.",)
+        return ("Of the machine that you described glibc, processor, memory, disk and paths are not looked at.",)
     if machine.driver is not None or cuda is None:
         return ()
     word = f" {shlex.quote(asked)}" if asked is not None else ""
@@ -252,3 +250,15 @@ def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, 
         "Driver and GPU cannot be told here. For another machine, from a login node, say what nvidia-smi shows there:",
         f"envkit preflight{word} {_EXAMPLE}",
     )
+
+
+def _way(route: Route) -> str:
+    return route.why if route.spec is None else f"{route.why} `envkit create {route.spec}`."
+
+
+def _in_words(checks: list[FitCheck], machine: Machine) -> tuple[FitCheck, ...]:
+    if not machine.is_described:
+        return tuple(checks)
+    from envkit.operations.known_machine import as_described  # noqa: PLC0415 - for other machines
+
+    return tuple(as_described(checks, machine))

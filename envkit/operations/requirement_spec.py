@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from envkit.operations.machine import DRIVER_HINT, described_machine, this_machi
 from envkit.operations.routes import newest_told, routes_for
 from envkit.operations.spec_index import spec_named
 from envkit.operations.specs import SpecFile, find_spec
+from envkit.operations.wanted import REQUIREMENT
 from envkit.operations.wanted_build import CPU, no_such_build, wanted_build
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from envkit.operations.wanted_build import WantedBuild
 
 _FEW = 8
-_REQUIREMENT = re.compile(r"torch\s*(?:(?P<operator>[=~!<>]+)\s*(?P<version>.*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,6 @@ class _Choice:
 
     found: SpecFile | None
     why: str
-
-
-def is_requirement(text: str) -> bool:
-    """Whether a text asks for a torch by its version, instead of naming a spec."""
-    return _REQUIREMENT.fullmatch(text.strip()) is not None
 
 
 def spec_for(
@@ -78,7 +72,7 @@ def spec_for(
         NotFoundError: no such spec ships; says what there is.
         UnfitMachineError: no build of that torch fits the machine, and it has a driver.
     """
-    match = _REQUIREMENT.fullmatch(text.strip())
+    match = REQUIREMENT.fullmatch(text.strip())
     search = _Search(options, machine, is_judged_later=is_judged_later)
     if match is None:
         return _named(text, search, progress), options

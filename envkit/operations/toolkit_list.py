@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envkit.operations.toolkits import can_switch, environment_prefixes
+from envkit.operations.toolkits import environment_prefixes
 from envkit.probes.nvcc_on_path import nvccs_on_path
 from envkit.probes.toolkit_places import USUAL_ROOTS
-from envkit.probes.toolkits import Note, choose_toolkit, search_toolkits
+from envkit.probes.toolkits import Note, can_switch, choose_toolkit, search_toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from envkit import fs, paths
-from envkit.activation import check_path
 from envkit.backends.conda import find_conda
 from envkit.errors import EnvkitError, NotFoundError, UsageError
-from envkit.model.texts import hiding_character
+from envkit.model.texts import check_path, hiding_character
 from envkit.operations.conda_prefixes import conda_prefixes
 from envkit.operations.environments import is_path, prefix_from, registered_prefixes
 from envkit.operations.locking import list_lock
 from envkit.operations.toolkit_versions import asked_version, not_released, ways_to_get, written_as
 from envkit.probes.added_toolkits import SCHEMA, added_file, read_added
 from envkit.probes.toolkit_files import NVCC
-from envkit.probes.toolkits import Note, choose_toolkit, find_toolkits, look_at, search_toolkits, toolkit_at
+from envkit.probes.toolkits import Note, can_switch, choose_toolkit, find_toolkits, look_at, search_toolkits, toolkit_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,15 +114,6 @@ def _looked_at(asked: str, found_via: str) -> Toolkit:
         why=f"{folder} {looked.why_not}.",
         hint=f"The toolkit's folder is the one above: {folder.parent}." if is_inside else None,
     )
-
-
-def can_switch(toolkit: Toolkit) -> bool:
-    """Whether activation can switch to it: its ``bin`` has to go into PATH."""
-    try:
-        check_path(str(toolkit.path))
-    except UsageError:
-        return False
-    return os.path.isdir(toolkit.path / "bin")  # noqa: PTH112 - no error in a closed folder
 
 
 def _told(toolkit: Toolkit | None, progress: Progress | None) -> Toolkit | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from envkit.model.lock import Lock
@@ -11,6 +12,15 @@ from envkit.operations.specs import SpecFile, find_spec, names_file, read_lock, 
 if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
+
+
+REQUIREMENT = re.compile(r"torch\s*(?:(?P<operator>[=~!<>]+)\s*(?P<version>.*))?")
+"""A torch that is asked for by its version: ``torch==1.12.1``."""
+
+
+def is_requirement(text: str) -> bool:
+    """Whether a text asks for a torch by its version, instead of naming a spec."""
+    return REQUIREMENT.fullmatch(text.strip()) is not None
 
 
 def read_wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Lock | None]:

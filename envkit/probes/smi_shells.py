@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any
 
 from envkit import resources
 
@@ -31,7 +30,7 @@ def denied(program: str) -> re.Pattern[str]:
 
 
 def _any_of(place: str) -> str:
-    return "|".join(_loose(words) for group in _words()[place] for words in group["words"])
+    return "|".join(_loose(words) for group in resources.table("shell_words")[place] for words in group["words"])
 
 
 def _loose(words: str) -> str:
@@ -39,13 +38,3 @@ def _loose(words: str) -> str:
     if len(re.findall(r"[a-z]", words)) < _ENOUGH_LETTERS or "[" in words:
         return words
     return re.sub(r"[^\x00-\x7f]", lambda found: rf"(?:{found[0]}|[^\x00-\x7f]{{1,3}}|\?)", words)
-
-
-@functools.cache
-def _words() -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - only for a text without any output of the tool, and start-up counts
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = resources.data_file("shell_words.yaml").read_text(encoding="utf-8")
-    words: dict[str, Any] = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, and our own file
-    return words

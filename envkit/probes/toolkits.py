@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from envkit.errors import UsageError
+from envkit.model.texts import check_path
 from envkit.model.toolkit import Toolkit, means
 from envkit.probes.cudnn import find_cudnn
 from envkit.probes.toolkit_files import environment_of, has_headers, has_nvcc, has_runtime, is_system
@@ -143,6 +145,15 @@ def look_at(path: str | Path, found_via: str) -> Looked:
         environment=environment_of(folder),
     )
     return Looked(toolkit, problems=problems)
+
+
+def can_switch(toolkit: Toolkit) -> bool:
+    """Whether activation can switch to it: its ``bin`` has to go into PATH."""
+    try:
+        check_path(str(toolkit.path))
+    except UsageError:
+        return False
+    return os.path.isdir(toolkit.path / "bin")  # noqa: PTH112 - no error in a closed folder
 
 
 def choose_toolkit(wanted: str, toolkits: Sequence[Toolkit]) -> Toolkit | None:

@@ -26,7 +26,7 @@ def run_tests(tmp_path: Path):
         (folder / "test_it.py").write_text(text)
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "base", folder],
-            env={**os.environ, **variables},
+            env={**os.environ, **variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # they cost more than the tests
             cwd=folder,
             capture_output=True,
             encoding="utf-8",

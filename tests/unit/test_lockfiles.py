@@ -100,7 +100,7 @@ def test_lock_names_no_registry_and_no_machine(path):
 
 
 def test_no_data_file_names_a_registry():
-    for path in resources.data_file("").iterdir():
+    for path in filter(Path.is_file, resources.data_file("").rglob("*")):
         assert not REGISTRIES.search(read(path)), path.name
     assert not REGISTRIES.search(read(WHEELS))
 

@@ -154,5 +154,5 @@ def test_a_row_read_off_an_index_is_not_used_before_its_set_is_known(script, sma
     rows = tuple(rows_of(small).values())
     monkeypatch.setattr(releases, "releases_table", lambda: rows)
     assert [item.torch for item in releases.releases.__wrapped__()] == ["2.15.0", "2.13.0"]
-    monkeypatch.setattr(tables, "_table", lambda _name: {"releases": rows})
+    monkeypatch.setattr(resources, "table", lambda _name: {"releases": rows})
     assert tables.plain_wheel_build("2.16.0", "win-64") is None

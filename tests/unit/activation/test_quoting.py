@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from envkit.activation import check_path, quote_csh, quote_fish, quote_posix
-from envkit.errors import ExitCode, UsageError
+from envkit.activation import quote_csh, quote_fish, quote_posix
 
 TEXTS = [
     "",
@@ -52,27 +51,3 @@ def test_csh_text_is_one_word(settings, tmp_path):
     script.write_text(settings + "".join(f'{line}printf "<%s><%s>\\n" "$v:q" "$w[2]:q"\n' for line in lines))
     done = subprocess.run(["tcsh", "-f", script], capture_output=True, check=True, timeout=60)
     assert done.stdout.decode() == "".join(f"<{text}><{text}>\n" for text in TEXTS)
-
-
-@pytest.mark.parametrize(
-    ("path", "word"),
-    [("/a:b", "PATH separator"), ("/a\nb", "line break"), ("/a\rb", "line break"), ("/a\0b", "NUL")],
-    ids=["separator", "newline", "return", "nul"],
-)
-def test_a_name_that_no_search_path_can_hold_is_refused(path, word):
-    with pytest.raises(UsageError) as caught:
-        check_path(path, separator=":")
-    assert word in caught.value.message
-    assert repr(path) in caught.value.message
-    assert caught.value.why
-    assert caught.value.hint
-    assert caught.value.exit_code is ExitCode.USAGE
-
-
-def test_a_name_that_is_no_text_is_refused():
-    with pytest.raises(UsageError, match=r"'/t/\\udcffk': its name is not UTF-8"):
-        check_path("/t/\udcffk")
-
-
-def test_a_fine_path_is_given_back():
-    assert check_path("/opt/my tools/it's (x86)") == "/opt/my tools/it's (x86)"

@@ -69,11 +69,7 @@ def test_gpu_fact_guesses_nothing(name):
 
 
 def test_every_row_is_found_as_the_table_has_it():
-    rows = tables.gpus_table()["gpus"]
-    assert [tuple(row) for row in gpus._rows()] == [
-        (row["name"], row["cc"], row["cc_status"], tuple(row.get("cc_other", ()))) for row in rows
-    ]
-    for row in rows:
+    for row in tables.gpus_table()["gpus"]:
         for name in (row["name"], row["name"].removeprefix("NVIDIA "), f"{row['name']} MIG 1g.5gb"):
             fact = gpu_fact(name)
             assert fact is not None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import runpy
+import sys
 from collections import Counter
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -48,6 +51,20 @@ def tables():
         return yaml.load(resources.data_file(f"{name}.yaml").read_text(encoding="utf-8"), Loader=LOADER)  # noqa: S506
 
     return {name: read(name) for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_json_that_is_read_holds_what_the_yaml_does(tables, name):
+    """Where they differ: scripts/make_tables.py."""
+    assert resources.table(name) == tables[name]
+
+
+def test_make_tables_writes_what_ships(monkeypatch, capsys):
+    script = Path(__file__).parents[3] / "scripts" / "make_tables.py"
+    monkeypatch.setattr(sys, "argv", [str(script), "--check"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 0, capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
