@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,15 +169,14 @@ def _wanted(
         if cuda is not None or python is not None:
             raise UsageError("--cuda and --python go with a spec, such as torch==1.12.1.")
         return _Wanted()
-    from envkit.backends.pythons import is_version  # noqa: PLC0415 - without a spec none of it has to be loaded
-    from envkit.operations.specs import names_file  # noqa: PLC0415
+    from envkit.operations.specs import names_file  # noqa: PLC0415 - without a spec none of it has to be loaded
     from envkit.operations.wanted import is_requirement, lock_of_spec, read_wanted  # noqa: PLC0415
 
     asks = is_requirement(name_or_file)
     if cuda not in {None, "auto"} and not asks:
         why = "The CUDA of a spec is its own."
         raise UsageError("--cuda V chooses the build of torch==V.", why=why, hint="Describe a machine with --driver V.")
-    if python is not None and not is_version(python):
+    if python is not None and re.fullmatch(r"\d+\.\d+(\.\d+)?", python, re.ASCII) is None:
         raise UsageError(f"--python {python} is no version.", hint="Write it as in --python 3.9.")
     if not asks and (cuda is None or names_file(name_or_file)):
         return _Wanted(*read_wanted(name_or_file, progress))

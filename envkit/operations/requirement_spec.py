@@ -15,7 +15,7 @@ from envkit.model.fit import Route
 from envkit.model.spec import parse_spec
 from envkit.model.yamltext import parse_yaml
 from envkit.operations.best_build import Grade, best_of, candidates, cpu_of, reason_of, specs_of
-from envkit.operations.machine import DRIVER_HINT, described_machine, this_machine
+from envkit.operations.machine import described_machine, this_machine
 from envkit.operations.routes import newest_told, routes_for
 from envkit.operations.spec_index import spec_named
 from envkit.operations.specs import SpecFile, find_spec
@@ -105,7 +105,8 @@ class _Search:
         machine = self.described if self.described is not None else machine_of(self.options)
         if machine.is_described and machine.driver is None and machine.gpus:
             why = "Which build is the best depends on the driver as well."
-            raise UsageError("--gpu is told without --driver.", why=why, hint=DRIVER_HINT)
+            hint = "State it, too, as in --driver 535.104.05: nvidia-smi shows it there."
+            raise UsageError("--gpu is told without --driver.", why=why, hint=hint)
         return machine
 
 
