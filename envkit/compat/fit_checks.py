@@ -6,18 +6,19 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from envkit.compat.card_checks import CardsNeed, check_cards
 from envkit.compat.needs import number_pair
-from envkit.compat.tables import MAY_REFUSE, jetson_capabilities, version_key
+from envkit.compat.tables import MAY_REFUSE, version_key
 from envkit.model.fit import FitCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
+    from envkit.compat.card_checks import DriverEnd
     from envkit.compat.needs import Needs
     from envkit.model.driver import DriverVersion
     from envkit.model.fit import Card
 
-CARD = "compute-capability"
 LOCK = "the lock"
 """The source of needs that stand in a lock."""
 _FORCE = "--force goes on all the same"
@@ -30,6 +31,7 @@ def check_needs(
     cards: Sequence[Card],
     glibc: tuple[int, int] | None,
     sources: Mapping[str, str | None] | None = None,
+    driver_end: DriverEnd | None = None,
 ) -> tuple[FitCheck, ...]:
     """Compare each need with a machine, GPUs of different kinds one by one.
 
@@ -41,11 +43,12 @@ def check_needs(
         cards: its GPUs.
         glibc: of the machine.
         sources: where each need comes from; left out: from a lock.
+        driver_end: the newest GPUs that the driver knows, where that has to be concluded from its CUDA.
     """
     checks: dict[str, Callable[[Mapping[str, Any], str | None], tuple[FitCheck, ...]]] = {
         "driver": lambda need, source: (_check_driver(need, driver, source),),
         "compute_capability": lambda need, source: check_cards(
-            need, cards, source=source, driver=driver, toolkit=_toolkit_of(needs)
+            _cards_need(need, source, driver, _toolkit_of(needs), driver_end), cards
         ),
         "glibc": lambda need, source: (_check_glibc(need, glibc, source),),
     }
@@ -84,6 +87,19 @@ def _toolkit_of(needs: Needs) -> str | None:
     return str(need["toolkit"])
 
 
+def _cards_need(
+    need: Mapping[str, Any],
+    source: str | None,
+    driver: DriverVersion | None,
+    toolkit: str | None,
+    driver_end: DriverEnd | None,
+) -> CardsNeed:
+    """What a build has for GPUs; only a driver of the build's toolkit or a newer one compiles its PTX."""
+    code, ptx, compiled = (tuple(map(str, need.get(name, ()))) for name in ("list", "ptx", "compiled"))
+    is_old = driver is not None and toolkit is not None and driver.parts < version_key(toolkit)
+    return CardsNeed(code, ptx, compiled, _known(need), source, is_old, driver_end)
+
+
 def _check_driver(need: Mapping[str, Any], driver: DriverVersion | None, source: str | None) -> FitCheck:
     minimum, known = str(need["minimum"]), _known(need)
     needed = f"{minimum} or newer"
@@ -112,141 +128,6 @@ def _check_driver(need: Mapping[str, Any], driver: DriverVersion | None, source:
         hint = f"Nothing has to be done. A driver of {toolkit} or newer serves all of it."
         return FitCheck("driver", "warn", found, needed, why, hint=hint, source=source, known=known)
     return FitCheck("driver", "ok", found, needed, source=source, known=known)
-
-
-def check_cards(
-    need: Mapping[str, Any],
-    cards: Sequence[Card],
-    *,
-    source: str | None,
-    driver: DriverVersion | None = None,
-    toolkit: str | None = None,
-) -> tuple[FitCheck, ...]:
-    """One check for each kind of GPU.
-
-    Where one of several runs the build, the others only warn: the build works on that one.
-
-    Args:
-        need: capabilities under ``list``, those of PTX under ``ptx``, and ``known``.
-        cards: the GPUs.
-        source: of the need.
-        driver: of the machine.
-        toolkit: the driver that the build's toolkit came with: only that one or a newer one compiles its PTX.
-    """
-    known, ptx = _known(need), [str(entry) for entry in need.get("ptx", ())]
-    code = [str(entry) for entry in need["list"]]
-    if not code and not ptx:
-        return _check_unlisted(need, cards, known, source)
-    needed = ", ".join([*code, *(f"{entry} and newer by PTX" for entry in ptx)])
-    if not cards:
-        why = "No GPU is known."
-        return (FitCheck(CARD, "unknown", None, needed, why, source=source, known=known),)
-    is_old = driver is not None and toolkit is not None and driver.parts < version_key(toolkit)
-    judged = [_check_card(card, code, ptx, needed, known, source, is_old_driver=is_old) for card in cards]
-    return _together(judged)
-
-
-def _check_unlisted(
-    need: Mapping[str, Any], cards: Sequence[Card], known: str, source: str | None
-) -> tuple[FitCheck, ...]:
-    """A build whose GPU code is not known: what its nvcc cannot compile for at all is not in it."""
-    compiled = [str(entry) for entry in need.get("compiled", ())]
-    needed = f"{compiled[0]} or newer" if compiled else None
-    open_question = "For which GPUs this build has code is not known."
-    if not cards:
-        return (FitCheck(CARD, "unknown", None, needed, "No GPU is known.", source=source, known=known),)
-    found = []
-    for card in cards:
-        mine = _pairs(item for item in (card.capability, *card.others) if item)
-        if compiled and mine and max(mine) < _pairs(compiled)[0]:
-            is_sure = known in MAY_REFUSE and card.known in MAY_REFUSE
-            why = f"The build's compiler makes no code for GPUs older than {compiled[0]}."
-            status: Literal["fail", "warn"] = "fail" if is_sure else "warn"
-            hint = f"Take a build for an older CUDA; {_FORCE}."
-            found.append(
-                FitCheck(CARD, status, card.title, needed, why, hint, source, known, is_doubtful=status == "warn")
-            )
-        else:
-            found.append(FitCheck(CARD, "unknown", card.title, needed, open_question, source=source, known="unknown"))
-    return _together(found)
-
-
-def _check_card(
-    card: Card, code: list[str], ptx: list[str], needed: str, known: str, source: str | None, *, is_old_driver: bool
-) -> FitCheck:
-    def told(status: Literal["ok", "warn", "fail", "unknown"], why: str | None, hint: str | None = None) -> FitCheck:
-        weakest = known if card.known in MAY_REFUSE else card.known
-        return FitCheck(CARD, status, card.title, needed, why, hint, source, weakest, is_doubtful=status == "warn")
-
-    candidates = [item for item in (card.capability, *card.others) if item and number_pair(item) is not None]
-    if not candidates:
-        why = "Its compute capability is not known: neither nvidia-smi nor the table of GPUs tells it."
-        return told("unknown", why, "`nvidia-smi --query-gpu=compute_cap --format=csv` tells it, with a newer driver.")
-    if card.capability in jetson_capabilities() and card.capability not in code:
-        why = "It is the GPU of a Jetson module: PyTorch's wheels are made for servers and have no code for it."
-        return told("warn", why, "Take NVIDIA's own wheels for JetPack, by a spec of your own that names their index.")
-    by_code = [_has_code(item, code) for item in candidates]
-    runs = [mine or _has_ptx(item, ptx) for mine, item in zip(by_code, candidates, strict=True)]
-    if all(runs):
-        if is_old_driver and not all(by_code):
-            why = "It could only run by PTX, which this driver, older than the build's toolkit, cannot compile."
-            return told("warn", why, "Take a newer driver, or a build with code for this GPU.")
-        return told("ok", None)
-    if any(runs):
-        return told("unknown", "GPUs of that name have different chips, and not all of them run this build.")
-    why = f"The build has no kernels for compute capability {' or '.join(candidates)}{_side(candidates, code, ptx)}."
-    hint = f"Take a build that has code for this GPU; {_FORCE}."
-    return told("fail" if known in MAY_REFUSE and card.known in MAY_REFUSE else "warn", why, hint)
-
-
-def _side(candidates: list[str], code: list[str], ptx: list[str]) -> str:
-    """Whether the GPU is too old or too new for the build; empty where it is neither."""
-    pairs = sorted(_pairs([*code, *ptx]))
-    mine = _pairs(candidates)
-    if pairs and max(mine) < pairs[0]:
-        return ": the GPU is older than what it was made for"
-    if pairs and min(mine) > pairs[-1]:
-        return ": the GPU is newer than the build"
-    return ""
-
-
-def _together(judged: Sequence[FitCheck]) -> tuple[FitCheck, ...]:
-    """GPUs on which a build does not run refuse it only where there is no other."""
-    if all(check.status == "fail" for check in judged):
-        return tuple(judged)
-    return tuple(_beside_others(check, judged) if check.status == "fail" else check for check in judged)
-
-
-def _beside_others(check: FitCheck, judged: Sequence[FitCheck]) -> FitCheck:
-    fit = next((other.found for other in judged if other.status == "ok"), None)
-    beside = f"{fit} runs it." if fit is not None else "Another GPU may run it."
-    return FitCheck(
-        CARD,
-        "warn",
-        check.found,
-        check.needed,
-        f"{check.why} {beside}",
-        "Choose the GPU that fits with CUDA_VISIBLE_DEVICES.",
-        check.source,
-        check.known,
-        is_doubtful=True,
-    )
-
-
-def _has_code(capability: str, code: Sequence[str]) -> bool:
-    """The rule of ``arch_lists.yaml``: code of the same major number and no newer minor one."""
-    mine = _pairs([capability])[0]
-    return any(entry[0] == mine[0] and entry <= mine for entry in _pairs(code))
-
-
-def _has_ptx(capability: str, ptx: Sequence[str]) -> bool:
-    """PTX of this capability or an older one is compiled at first use."""
-    mine = _pairs([capability])[0]
-    return any(entry <= mine for entry in _pairs(ptx))
-
-
-def _pairs(texts: Iterable[str]) -> list[tuple[int, int]]:
-    return [pair for pair in map(number_pair, texts) if pair is not None]
 
 
 def _check_glibc(need: Mapping[str, Any], glibc: tuple[int, int] | None, source: str | None) -> FitCheck:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envkit.compat.fit_checks import CARD
+from envkit.compat.card_checks import CARD
 from envkit.compat.releases import build_cuda
 from envkit.compat.tables import MACHINES, MAY_REFUSE, build_label, version_key
 from envkit.operations.spec_fit import fit_of_spec

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from envkit.compat.fit_checks import CARD
+from envkit.compat.card_checks import CARD
 from envkit.errors import UnfitMachineError, UsageError
 from envkit.operations.machine import Machine, described_machine, this_machine
 from envkit.operations.routes import routes_for

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from envkit.compat.card_checks import DriverEnd
 from envkit.compat.gpus import gpu_fact
-from envkit.compat.tables import MACHINES
+from envkit.compat.tables import MACHINES, compiled_range, served_cuda
 from envkit.errors import UsageError
 from envkit.model.driver import DriverVersion, Gpu
 from envkit.model.fit import Card
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 
 _PLATFORMS = (*MACHINES, "osx-64", "osx-arm64")
+_SHORT = {"linux": "linux-64", "windows": "win-64"}
+"""What people call the usual platforms."""
+DRIVER_HINT = "Write all of it, as in --driver 535.104.05: nvidia-smi shows it there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,13 @@ class Machine:
     def cards(self) -> tuple[Card, ...]:
         """The GPUs by kind."""
         return _by_kind(_card(gpu) for gpu in self.gpus)
+
+    @property
+    def driver_end(self) -> DriverEnd | None:
+        """The newest GPUs that the driver knows, by the CUDA that it serves; this machine's tells its GPUs itself."""
+        if self.driver is None or not self.is_described:
+            return None
+        return _driver_end(self.driver, self.driver_platform)
 
     @property
     def capabilities(self) -> tuple[tuple[str, str, str], ...]:
@@ -103,16 +115,22 @@ def described_machine(driver: str | None, gpus: Sequence[str], platform: str | N
     Raises:
         UsageError: ``driver`` is no version, or ``platform`` is not known.
     """
+    platform = None if platform is None else _SHORT.get(platform, platform)
     if platform is not None and platform not in _PLATFORMS:
         raise UsageError(f"The platform {platform} is not known.", hint=f"Known: {', '.join(_PLATFORMS)}.")
     try:
         version = None if driver is None else DriverVersion.parse(driver)
     except ValueError as error:
-        raise UsageError(
-            f"--driver {driver} is no version of a driver.", hint="Write it as in --driver 535.54.03."
-        ) from error
+        raise UsageError(f"--driver {driver} is no version of a driver.", hint=DRIVER_HINT) from error
     named = tuple(Gpu(index, name.strip() or None) for index, name in enumerate(gpus))
     return Machine(platform or current_platform(), version, named, None, is_described=True, smi=None)
+
+
+@functools.lru_cache(maxsize=16)
+def _driver_end(driver: DriverVersion, platform: str) -> DriverEnd | None:
+    cuda = served_cuda(driver, platform)
+    compiled = None if cuda is None else compiled_range(cuda)
+    return None if cuda is None or compiled is None else DriverEnd(cuda, compiled[1])
 
 
 def _card(gpu: Gpu) -> Card:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from envkit.compat.card_checks import CARD
 from envkit.compat.driver_branches import newest_branch
-from envkit.compat.fit_checks import CARD
 from envkit.compat.releases import newest_of, release_of, releases
 from envkit.compat.tables import driver_need, version_key
 from envkit.model.driver import DriverVersion

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from envkit.compat.fit_checks import CARD, LOCK, check_needs
+from envkit.compat.card_checks import CARD
+from envkit.compat.fit_checks import LOCK, check_needs
 from envkit.compat.release_checks import check_build, check_platform, check_python, is_wheel_for
 from envkit.compat.releases import newest_of, release_of
 from envkit.compat.torch_needs import Package, table_needs
@@ -108,7 +109,9 @@ def fit_of_lock(lock: Lock, machine: Machine, python: str | None = None) -> Spec
         needs.pop("driver", None)
     else:
         checks = []
-    checks += check_needs(needs, driver=machine.driver, cards=machine.cards, glibc=machine.glibc)
+    checks += check_needs(
+        needs, driver=machine.driver, cards=machine.cards, glibc=machine.glibc, driver_end=machine.driver_end
+    )
     checks += _without_facts(needs, torch, machine, lock)
     entry = lock.package(platform, "torch")
     release = None if torch is None else _release(torch)
@@ -162,7 +165,14 @@ def _of_machine(torch: str | None, cuda: str | None, machine: Machine, package: 
     release = None if torch is None else _release(torch)
     exact = torch if release is None else release.torch
     needs, sources = table_needs(exact, cuda, machine.platform, machine.driver_platform, package)
-    checks = check_needs(needs, driver=machine.driver, cards=machine.cards, glibc=machine.glibc, sources=sources)
+    checks = check_needs(
+        needs,
+        driver=machine.driver,
+        cards=machine.cards,
+        glibc=machine.glibc,
+        sources=sources,
+        driver_end=machine.driver_end,
+    )
     return list(checks)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.compat.card_checks import DriverEnd
 from envkit.compat.fit_checks import check_needs
 from envkit.compat.needs import needs_of
 from envkit.model.driver import DriverVersion
@@ -79,13 +80,46 @@ def test_driver_absent_is_unknown_and_a_major_version_alone_can_be_compared():
         (["8.6"], "ok"),
         (["8.9"], "ok"),  # code of 8.6 runs on 8.9
         (["7.5"], "ok"),
-        (["8.0"], "ok"),  # only by PTX of 5.0
+        (["8.0"], "warn"),  # only by PTX of 5.0
         (["3.5"], "fail"),
         ([], "unknown"),
     ],
 )
 def test_compute_capability(found, status):
     assert check(CODE, cards=[Card("NVIDIA A40", found[0])] if found else []).status == status
+
+
+def test_ptx_of_an_older_kind_of_gpu_is_in_doubt_and_that_of_its_own_kind_is_not():
+    far = check(CODE, cards=[Card("NVIDIA A100", "8.0")])
+    assert far.is_doubtful
+    assert "PTX of 5.0 would be compiled" in far.why
+    near = {"compute_capability": {"list": ["9.0"], "ptx": ["12.0"], "known": "confirmed"}}
+    assert check(near, cards=[Card(None, "12.1")]).status == "ok"
+    assert check(near, cards=[Card(None, "13.0")]).is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("capability", "status", "words"),
+    [
+        ("4.9", "fail", "older than 5.0"),
+        ("8.6", "unknown", "not known"),
+        ("9.9", "unknown", "not known"),  # it may run code of 9.0
+        ("12.0", "warn", "newer than 9.0: at best it runs by PTX"),
+    ],
+)
+def test_what_the_compiler_cannot_make_is_in_no_build(capability, status, words):
+    needs = {"compute_capability": {"list": [], "compiled": ["5.0", "9.0"], "known": "confirmed"}}
+    found = check(needs, cards=[Card(None, capability)])
+    assert (found.status, found.is_doubtful) == (status, status == "warn")
+    assert words in found.why
+
+
+def test_a_gpu_newer_than_what_the_cuda_of_the_driver_knows_is_in_doubt():
+    cards, end = [Card(None, "8.6")], DriverEnd("11.0", "8.0")
+    found = check(CODE, cards=cards, driver_end=end)
+    assert (found.status, found.is_doubtful) == ("warn", True)
+    assert "nvcc of CUDA 11.0, which is what it serves, ends at 8.0" in found.why
+    assert check(CODE, cards=cards, driver_end=DriverEnd("11.1", "8.6")).status == "ok"
 
 
 def test_of_two_gpus_the_one_that_does_not_fit_only_warns_and_says_so():
