@@ -112,6 +112,9 @@ FAILURES = {
     "Failed to initialize NVML: Not Found": "nvml-failed",
     "Unable to determine the device handle for GPU 0000:41:00.0: GPU requires reset": "gpu-requires-reset",
     "Unable to determine the device handle for gpu 0000:04:00.0: Not Found": "device-handle-unknown-error",
+    "Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error": "device-handle-unknown-error",
+    "No devices found.": "no-devices",
+    "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver.": "driver-not-loaded",
     'Field "compute_cap" is not a valid field to query.': "unknown-field",
     "bash: /usr/bin/nvidia-smi: Permission denied": "permission-denied",
     'docker: could not select device driver "" with capabilities: [[gpu]].': "container-without-gpu",
@@ -124,6 +127,18 @@ def test_failures_are_told_apart():
     for text, kind in FAILURES.items():
         report = parse_smi(f"$ nvidia-smi\n{text}\n")
         assert (report.status, report.error_kind, report.message) == ("error", kind, text)
+
+
+def test_processes_of_other_users_are_no_failure():
+    for row in (
+        "|    0      1380    C+G   Insufficient Permissions                   N/A      |",
+        "|    0   N/A  N/A            1380    C+G   Insufficient Permissions              N/A      |",
+        "|    0      1380  Insufficient Permissions                             N/A      |",
+        "            Name                          : Insufficient Permissions",
+        "pid, process_name, used_gpu_memory [MiB]\n1380, [Insufficient Permissions], [N/A]",
+    ):
+        assert parse_smi(f"{row}\n").error_kind in {None, "unknown-text"}, row
+    assert parse_smi("0, [Insufficient Permissions], 1\n").error_kind == "insufficient-permissions"
 
 
 def test_the_library_of_a_mismatch_is_told_but_not_a_number_that_may_be_cut():
