@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from envkit.model.fit import FitCheck
+from envkit.model.smi_failures import mismatch
 
 if TYPE_CHECKING:
     from envkit.model.driver import SmiReport
@@ -65,7 +66,9 @@ def _unknown_card(card: Card) -> str | None:
 def driver_versions(smi: SmiReport, kernel: KernelReport) -> tuple[str | None, str | None]:
     """Version of the module that the kernel has loaded, and of the driver's libraries on this disk."""
     told = re.search(r"NVML library version:\s*([0-9.]*[0-9])", f"{smi.message} {smi.banner}")
-    return kernel.module_version, kernel.library_version or (told and told[1])
+    on_disk = kernel.library_version
+    is_other = told is not None and not f"{on_disk}.".startswith(f"{told[1]}.")  # programs find another one first
+    return kernel.module_version, told[1] if told and is_other else on_disk
 
 
 def _told(
@@ -76,11 +79,9 @@ def _told(
 
 def _mismatch(smi: SmiReport, kernel: KernelReport) -> FitCheck:
     module, library = driver_versions(smi, kernel)
-    versions = f"the kernel has loaded {module or 'an older driver'}, the libraries are {library or 'newer'}"
-    why = f"The driver was updated, but is not loaded yet: {versions}. Programs cannot use the GPU until both agree."
-    hint = "Reboot, or reload it while nothing uses the GPU: `sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia`."
+    cause, remedy = mismatch(module, library)
     found = f"driver {module or '?'} loaded, libraries of {library or '?'}; {smi.found_at}"
-    return _told("warn", found, why, hint)
+    return _told("warn", found, f"{cause} Programs cannot use the GPU until both agree.", remedy)
 
 
 def _not_found(machine: Machine, kernel: KernelReport) -> FitCheck:

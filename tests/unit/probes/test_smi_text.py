@@ -141,6 +141,23 @@ def test_processes_of_other_users_are_no_failure():
     assert parse_smi("0, [Insufficient Permissions], 1\n").error_kind == "insufficient-permissions"
 
 
+def test_numbers_of_thousands_of_digits_are_none():
+    """Python refuses to read them."""
+    many = "9" * 5000
+    for text in (
+        f"{HEAD}{FIRST}| N/A   52C    P0            628W /  700W |   {many}MiB / {many}MiB |    100%      Default |",
+        f"index, name, memory.total [MiB], memory.used [MiB]\n{many}, NVIDIA H200, {many} MiB, {many} MiB",
+        f"{many}, NVIDIA H200, {many}, 0, {many}",
+        f"{many}.1, NVIDIA H200, {many}.2.3",
+        f"NVSMI LOG\nAttached GPUs   : {many}\nGPU {many}\n    FB Memory Usage\n        Total   : {many} MiB\n",
+        f"<driver_version>{many}.1</driver_version><gpu id='0'><fb_memory_usage><total>{many} MiB</total>",
+        f"GPU {many}: NVIDIA H200 (UUID: x)\n",
+        f"NVIDIA-SMI {many}.1 Driver Version: {many}.1 CUDA Version: {many}.{many}",
+    ):
+        for gpu in parse_smi(f"{text}\n").gpus:
+            assert (gpu.index, gpu.memory_total_mib, gpu.memory_used_mib) in {(0, None, None), (0, None, 0)}, text[:40]
+
+
 def test_the_library_of_a_mismatch_is_told_but_not_a_number_that_may_be_cut():
     text = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.54"
     assert parse_smi(f"{text}\n").library_version == "535.54"
