@@ -225,18 +225,20 @@ def _fits(values: dict[str, str]) -> bool:
 
 
 def _part(rows: list[_Row]) -> Part:
-    """The GPUs of the rows; of a query that was repeated, those of its first turn."""
+    """The GPUs of the rows; of a query that was repeated, or asked on several hosts, those of its first turn."""
     identities = [row.identity for row in rows]
     turn = rows[: identities[1:].index(identities[0]) + 1] if identities[0] in identities[1:] else rows
     if identities[0] is None:
         turn = rows[:1] if "timestamp" in rows[0].values else rows
     gpus = without_repeats([row.gpu(number) for number, row in enumerate(turn)])
     drivers = {row.driver for row in turn}
+    named = {(row.identity, row.gpu(0).name) for row in rows if row.identity is not None}
+    is_one_host = len(named) == len({identity for identity, _ in named})
     kinds = [row.error_kind for row in turn if row.error_kind is not None]
     return Part(
         gpus,
         drivers.pop() if len(drivers) == 1 else None,
-        is_complete=not kinds and not any(row.is_cut for row in turn),
+        is_complete=is_one_host and not kinds and not any(row.is_cut for row in turn),
         error_kind=kinds[0] if kinds else None,
     )
 

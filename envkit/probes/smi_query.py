@@ -91,7 +91,7 @@ def parse_xml(text: str) -> Part | None:
     """The GPUs of ``nvidia-smi -q -x``, also of one that is cut off; None: the text is none."""
     if "<nvidia_smi_log" not in text and "<driver_version>" not in text:
         return None
-    head, *rest = re.split(r"<gpu id=", text)
+    head, *rest = re.split(r"<gpu(?: id=|>)", text)
     gpus = []
     for number, block in enumerate(rest):
         own = re.sub(r"<mig_devices>.*?(?:</mig_devices>|\Z)", "", block.partition("</gpu>")[0], flags=re.DOTALL)

@@ -39,6 +39,8 @@ SHELLS = {
     "zsh": "zsh: command not found: nvidia-smi",
     "fish": "fish: Unknown command: nvidia-smi",
     "Ubuntu": "Command 'nvidia-smi' not found, but can be installed with:\n\nsudo apt install nvidia-utils-390",
+    "NixOS": "The program 'nvidia-smi' is not in your PATH. It is provided by several packages.",
+    "Ubuntu 14.04": "The program 'nvidia-smi' is currently not installed. You can install it by typing:\nsudo x",
     "sudo": "sudo: nvidia-smi: command not found",
     "which": "/usr/bin/which: no nvidia-smi in (/usr/local/bin:/usr/bin)",
     "a path": "-bash: /usr/bin/nvidia-smi: No such file or directory",
@@ -162,6 +164,15 @@ def test_the_library_of_a_mismatch_is_told_but_not_a_number_that_may_be_cut():
     text = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.54"
     assert parse_smi(f"{text}\n").library_version == "535.54"
     assert parse_smi(text).library_version is None
+
+
+def test_lists_of_two_hosts_are_not_complete():
+    first = "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-a)\nGPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-b)\n"
+    second = "GPU 0: NVIDIA H100 PCIe (UUID: GPU-c)\nGPU 1: NVIDIA H100 PCIe (UUID: GPU-d)\n"
+    for text in (first + second, "index, name\n0, NVIDIA A100-SXM4-40GB\n1, NVIDIA A100-SXM4-40GB\n0, Tesla T4\n"):
+        report = parse_smi(text)
+        assert (report.status, [gpu.name for gpu in report.gpus]) == ("partial", ["NVIDIA A100-SXM4-40GB"] * 2)
+    assert parse_smi(first + first).status == parse_smi(first).status == "ok"
 
 
 def test_an_output_that_mixes_layouts_tells_one_of_them():
