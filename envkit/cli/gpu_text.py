@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
 from envkit.cli.render import table
@@ -32,6 +34,7 @@ def gpu_lines(result: GpuResult) -> list[str]:
         rows = [_row(item) for item in result.gpus]
         lines += ["", *table(("GPU", "NAME", "MEMORY", "MIG", "CAPABILITY"), rows), ""]
     lines += _notes(result)
+    lines += _onwards(result)
     return ["".join(ascii(letter)[1:-1] if hiding_character(letter) else letter for letter in line) for line in lines]
 
 
@@ -53,6 +56,24 @@ def _capability(item: ListedGpu) -> str:
         return "unknown"
     how = "from nvidia-smi" if item.known == BY_THE_TOOL else f"by its name, {item.known}"
     return f"{item.capability} ({how})"
+
+
+def _onwards(result: GpuResult) -> list[str]:
+    """The line that asks what fits the machine of a text."""
+    names = [
+        item.gpu.name for item in result.gpus if item.gpu.name and (item.capability or not item.gpu.name_truncated)
+    ]
+    driver = result.report.driver_version
+    if result.source is None or driver is None or not names:
+        return []
+    words = " ".join(f"--gpu {quoted(name)}" for name in dict.fromkeys(names))
+    platform = "" if result.platform is None else f" --platform {result.platform}"
+    return ["", "What fits that machine:", f"envkit preflight --driver {driver} {words}{platform}"]
+
+
+def quoted(name: str) -> str:
+    """A name for a command line: in double quotes, which Windows' shells know as well, where that is safe."""
+    return f'"{name}"' if re.fullmatch(r"[\w .:/()+-]+", name) else shlex.quote(name)
 
 
 def _notes(result: GpuResult) -> list[str]:

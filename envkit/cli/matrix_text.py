@@ -105,7 +105,9 @@ def _why(row: Row) -> str:
 
 def machine_line(machine: Machine) -> str:
     """The machine by which something was judged."""
+    subject = "The machine that you described" if machine.is_described else "This machine"
+    names = ", ".join(dict.fromkeys(gpu.name or "?" for gpu in machine.gpus))
     if machine.driver is None:
-        return f"This machine: {machine.platform}; no NVIDIA driver answers here."
-    names = ", ".join(dict.fromkeys(gpu.name or "?" for gpu in machine.gpus)) or "none listed"
-    return f"This machine: {machine.platform}; driver {machine.driver}; GPU: {names}."
+        absent = "no driver was stated (--driver)" if machine.is_described else "no NVIDIA driver answers here"
+        return f"{subject}: {machine.platform}; {absent}{f'; GPU: {names}' if names else ''}."
+    return f"{subject}: {machine.platform}; driver {machine.driver}; GPU: {names or 'none listed'}."

@@ -111,10 +111,11 @@ def words_of(arguments: Iterable[str]) -> str:
     return words[0]
 
 
-def emit(result: Result, lines: Callable[[], Iterable[str]], *, as_json: bool) -> int:
+def emit(result: Result, lines: Callable[[], Iterable[str]], *, as_json: bool, lines_tell_why: bool = False) -> int:
     """Show a result, on stdout and nowhere else; gives the exit status that it means.
 
-    A failure that a result carries (``error``) is shown on stderr and in the JSON object.
+    A failure that a result carries (``error``) is shown on stderr and in the JSON object; on stderr in one line where
+    ``lines`` tell the reason and what to do.
     """
     error: EnvkitError | None = getattr(result, "error", None)
     try:
@@ -127,7 +128,7 @@ def emit(result: Result, lines: Callable[[], Iterable[str]], *, as_json: bool) -
     except BrokenPipeError:  # the reader has gone, as with `envkit list | head -1`: what was done is done
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error is not None and not as_json:
-        _show_text(error)
+        _show_text(error, is_short=lines_tell_why)
     return 0 if error is None else int(error.exit_code)
 
 
@@ -162,8 +163,10 @@ def _print_json(command: str, fields: dict[str, Any], error: EnvkitError | None)
     sys.stdout.flush()
 
 
-def _show_text(error: EnvkitError) -> None:
+def _show_text(error: EnvkitError, *, is_short: bool = False) -> None:
     say(f"{paint('Error:', 'red', bold=True)} {error.message}")
+    if is_short:
+        return
     if error.why:
         say("\n".join(f"  {line}" for line in error.why.splitlines()))
     if error.hint:

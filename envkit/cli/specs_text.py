@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from envkit.cli.fit_words import reserve
 from envkit.cli.matrix_text import machine_line
 from envkit.cli.render import table
 
@@ -25,8 +25,11 @@ def specs_lines(specs: Sequence[SpecEntry]) -> list[str]:
 
 
 def fitting_lines(specs: Sequence[SpecEntry], machine: Machine) -> list[str]:
-    """Those that fit or of which that cannot be told, each with its reserve in a few words, and how many do not."""
-    shown = [item for item in specs if item.fits is not False]
+    """Those that fit or of which that cannot be told, each with its reserve in a few words, and how many do not.
+
+    Without a driver no CUDA build can be judged: then those for the CPU, and how to ask for another machine.
+    """
+    shown = [item for item in specs if item.fits or (item.fits is None and machine.driver is not None)]
     rows = [
         (
             item.name,
@@ -34,22 +37,17 @@ def fitting_lines(specs: Sequence[SpecEntry], machine: Machine) -> list[str]:
             item.cuda or "cpu",
             item.python,
             "yes" if item.fits else "?",
-            _few_words(item, machine),
+            reserve(item.telling),
         )
         for item in shown
     ]
     lines = table(("NAME", "ENVIRONMENT", "CUDA", "PYTHON", "FITS", "BUT"), rows)
     lines += ["", machine_line(machine)]
-    if machine.driver is None:
-        lines.append("For another machine: `envkit preflight SPEC --driver V --gpu NAME`.")
-    unfit = len(specs) - len(shown)
+    untold = sum(item.fits is None for item in specs) if machine.driver is None else 0
+    if untold:
+        lines.append(f"Of {untold} specs with a CUDA build it cannot be told without a driver. For another machine:")
+        lines.append("envkit specs --fits --driver V --gpu NAME")
+    unfit = sum(item.fits is False for item in specs)
     if unfit:
         lines.append(f"{unfit} of {len(specs)} do not fit: `envkit preflight SPEC` or --json says why.")
     return lines
-
-
-def _few_words(item: SpecEntry, machine: Machine) -> str:
-    """The first sentence of the reason; none where there is no driver, which one line says for all."""
-    if item.why is None or machine.driver is None:
-        return ""
-    return re.split(r"(?<=[.:;,]) ", item.why)[0].rstrip(".:;,")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from envkit.cli.colours import paint
 from envkit.cli.render import table
 from envkit.model.environment import scripts_of
-from envkit.model.texts import size_text
 from envkit.operations.environments import word_for
 from envkit.operations.places import is_elsewhere
 from envkit.operations.specs import shipped_names
@@ -94,7 +93,7 @@ def _plan_lines(result: CreateResult) -> list[str]:
         f"  Python    {plan.python_version} ({plan.interpreter.path if plan.interpreter else 'a conda package'})",
         f"  toolkit   {plan.toolkit.path if plan.toolkit else 'none'}",
         f"  packages  {len(packages)}, of which {len(plan.files)} lie on this disk",
-        f"  download  {size_text(plan.download_bytes)}, less what the caches hold",
+        f"  download  {plan.download.size if plan.download else 'unknown size'}, less what the caches hold",
     ]
     lines += [
         f"    {item.name}=={item.version}" + (f"  from {item.source}" if item.source else "")

@@ -14,12 +14,10 @@ class LastBranch:
     Attributes:
         branch: "470".
         known: how well.
-        source: an address.
     """
 
     branch: str
     known: str
-    source: str
 
 
 def newest_branch(capability: str | None) -> LastBranch | None:
@@ -28,5 +26,5 @@ def newest_branch(capability: str | None) -> LastBranch | None:
         return None
     for row in driver_plans_table()["last_branches"]:  # the oldest GPUs first
         if version_key(capability) < version_key(row["below"]):
-            return LastBranch(row["branch"], row["status"], driver_plans_table()["sources"][row["src"][0]]["url"])
+            return LastBranch(row["branch"], row["status"])
     return None

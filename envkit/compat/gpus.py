@@ -76,6 +76,22 @@ def gpu_fact(name: str | None) -> GpuFact | None:
     return _loose(told, _key(whole))
 
 
+def capabilities() -> set[str]:
+    """All compute capabilities in the table."""
+    return {capability for row in _rows() for capability in (row.capability, *row.others)}
+
+
+def near_names(name: str) -> tuple[str, ...]:
+    """The names in the table that are written much like one that it does not have, the nearest first; at most three."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for names that are not known
+
+    def bare(key: str) -> str:
+        return re.sub(r"\b(?:geforce|nvidia)\b|\W", "", key)
+
+    names = {bare(row.key): row.name for row in reversed(_rows())}
+    return tuple(names[key] for key in get_close_matches(bare(_key(name)), names, n=3, cutoff=0.75))
+
+
 def _loose(told: str, key: str) -> GpuFact | None:
     """A name that is not in the table as it stands: without a brand, without what follows, or with a memory size."""
     geforce = [row for row in _rows() if row.key == f"geforce {key}"]

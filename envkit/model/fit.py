@@ -89,11 +89,15 @@ class Card:
     count: int = 1
 
     @property
+    def short(self) -> str:
+        """For people: "2 x NVIDIA A40"."""
+        return f"{f'{self.count} x ' if self.count > 1 else ''}{self.name or 'a GPU without a name'}"
+
+    @property
     def title(self) -> str:
-        """For people: "2 x NVIDIA A40 (8.6)"."""
+        """For people: "2 x NVIDIA A40, compute capability 8.6"."""
         told = "not known" if self.capability is None else " or ".join((self.capability, *self.others))
-        many = f"{self.count} x " if self.count > 1 else ""
-        return f"{many}{self.name or 'a GPU without a name'}, compute capability {told}"
+        return f"{self.short}, compute capability {told}"
 
 
 def sum_of(checks: Iterable[FitCheck], deciding: Iterable[str]) -> bool | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from envkit.compat.system_needs import system_fact
 from envkit.model.fit import FitCheck
 from envkit.model.texts import size_text
+from envkit.operations.download import download_of
 from envkit.probes.quota import quota_at
 from envkit.probes.storage import storage_at
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from envkit.model.conda_record import CondaRecord
     from envkit.model.lock import Lock, LockedPlatform
     from envkit.model.locked import LockedPackage
     from envkit.operations.planned_place import PlannedPlace
@@ -24,31 +23,6 @@ if TYPE_CHECKING:
     from envkit.probes.storage import Storage
 
 _ELSEWHERE = "Free space, or put the environment elsewhere: --prefix DIR, or ENVKIT_HOME for all of envkit's files."
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """What a lock says of the size of its files.
-
-    Attributes:
-        size_bytes: of those whose size is known.
-        unknown: how many others there are.
-    """
-
-    size_bytes: int
-    unknown: int
-
-    def __str__(self) -> str:
-        if not self.unknown:
-            return f"{size_text(self.size_bytes)} to download"
-        return f"at least {size_text(self.size_bytes)} to download (of {self.unknown} files the size is not known)"
-
-
-def _sum(files: Iterable[LockedPackage | CondaRecord]) -> Download | None:
-    """The sum of the files; None where no size is known."""
-    sizes = [item.size for item in files]
-    known = [size for size in sizes if size is not None]
-    return Download(sum(known), len(sizes) - len(known)) if known else None
 
 
 def disk_checks(place: PlannedPlace, lock: Lock | None, platform: str) -> tuple[FitCheck, ...]:
@@ -78,7 +52,7 @@ def _bytes(
     found = f"{size_text(free)} free in {storage.folder} ({name})"
     if of_quota is not None and of_quota < free:
         free, found = of_quota, f"{size_text(of_quota)} left of your quota in {storage.folder} ({name})"
-    download = _sum([*locked.packages, *locked.base]) if locked is not None else None
+    download = download_of([*locked.packages, *locked.base]) if locked is not None else None
     if locked is None or download is None:
         why = "How much is downloaded is not known without a lock that states sizes." if free == 0 else None
         return FitCheck("disk", "warn" if free == 0 else "ok", found, why=why, source=_source(quota))

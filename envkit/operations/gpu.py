@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 MAXIMUM_BYTES = 64 << 20
 BY_THE_TOOL = "nvidia-smi"
+UNKNOWN_TEXT = "unknown-text"
+_SAVE = "Save the output with `nvidia-smi > FILE`, then `envkit gpu --from FILE`."
+_OF_WINDOWS = re.compile(
+    r"^\W*GPU  Name .*(?:TCC/WDDM|Driver-Model)|^\W*(?:Current|Pending)\s+: (?:WDDM|TCC|MCDM)\b", re.MULTILINE
+)
+"""Words of its table's head and of ``nvidia-smi -q`` that it prints on Windows alone."""
 _GIVEN_OPEN = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
@@ -50,11 +57,13 @@ class GpuResult:
         report: what nvidia-smi said.
         gpus: those it listed, in its order.
         source: the file that was read, as the user named it; None: this machine was asked.
+        platform: "win-64" where a text shows Windows' driver models, which Linux has not; None: not told.
     """
 
     report: SmiReport
     gpus: tuple[ListedGpu, ...]
     source: str | None
+    platform: str | None = None
 
     @property
     def failure(self) -> SmiFailure | None:
@@ -63,8 +72,13 @@ class GpuResult:
 
     @property
     def error(self) -> EnvkitError | None:
-        """The failure that the command ends with: this machine gives no answer. A text is read, whatever it says."""
-        if self.source is not None or self.report.status != "error":
+        """The failure that the command ends with: this machine gives no answer, or a text is not nvidia-smi's.
+
+        A text of nvidia-smi is read, also where it tells of a failure.
+        """
+        if self.source is not None:
+            return _no_output(self.source) if self.report.error_kind == UNKNOWN_TEXT else None
+        if self.report.status != "error":
             return None
         failure = self.failure or SmiFailure("nvidia-smi gave no data.", "Run it by hand.")
         found = (
@@ -102,8 +116,8 @@ def show_gpus(source: str | None = None) -> GpuResult:
         NotFoundError: there is no such file.
         InvalidFileError: it cannot be read, or holds no text.
     """
-    report = _ask() if source is None else _read(source)
-    return GpuResult(report, tuple(_listed(gpu) for gpu in report.gpus), source)
+    report, platform = (_ask(), None) if source is None else _read(source)
+    return GpuResult(report, tuple(_listed(gpu) for gpu in report.gpus), source, platform)
 
 
 def _ask() -> SmiReport:
@@ -123,18 +137,23 @@ def _listed(gpu: Gpu) -> ListedGpu:
     return ListedGpu(gpu, fact.capability, fact.known)
 
 
-def _read(source: str) -> SmiReport:
-    shown = "standard input" if source == "-" else source
+def _read(source: str) -> tuple[SmiReport, str | None]:
     reports = []
-    for text in texts_in(_bytes_of(source, shown)):
+    for text in texts_in(_bytes_of(source, _shown(source))):
         reports.append(parse_smi(text))
-        if reports[-1].error_kind != "unknown-text":
-            return reports[-1]
+        if reports[-1].error_kind != UNKNOWN_TEXT:
+            return reports[-1], "win-64" if _OF_WINDOWS.search(text) else None
     if not reports:
-        raise InvalidFileError(
-            shown, "it holds no text.", hint="Save the output with `nvidia-smi > FILE`, then `envkit gpu --from FILE`."
-        )
-    return reports[0]
+        raise InvalidFileError(_shown(source), "it holds no text.", hint=_SAVE)
+    return reports[0], None
+
+
+def _no_output(source: str) -> InvalidFileError:
+    return InvalidFileError(_shown(source), "it holds nothing that nvidia-smi prints.", hint=_SAVE)
+
+
+def _shown(source: str) -> str:
+    return "standard input" if source == "-" else source
 
 
 def _bytes_of(source: str, shown: str) -> bytes:

@@ -69,12 +69,6 @@ class Machine:
             return None
         return _driver_end(self.driver, self.driver_platform)
 
-    @property
-    def capabilities(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, compute capability and how well that is known, of each GPU of which it is known."""
-        cards = [_card(gpu) for gpu in self.gpus]
-        return tuple((card.name or "", card.capability, card.known) for card in cards if card.capability is not None)
-
     def to_json(self) -> dict[str, Any]:
         """``machine`` in ``envkit preflight --json``."""
         return {

@@ -14,6 +14,7 @@ from envkit.installers.files import local_files, with_local_hashes
 from envkit.installers.indexes import find_local_wheel_dirs, read_pip_config
 from envkit.installers.stated import stated_hashes
 from envkit.operations.conda_base import base_of
+from envkit.operations.download import download_of
 from envkit.operations.prefix_places import check_conda_prefix
 from envkit.operations.toolkits import TOOLKIT_DIR, toolkit_for
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.toolkit import Toolkit
     from envkit.operations.backend import Place
+    from envkit.operations.download import Download
     from envkit.operations.options import CreateOptions
 
 
@@ -99,13 +101,16 @@ class Plan:
         return self.lock.python if record is None else record.version
 
     @property
+    def download(self) -> Download | None:
+        """What the lock tells of the size of the files that are not on this disk; None: nothing."""
+        locked = self.lock.platforms[self.platform]
+        return download_of([*(item for item in locked.packages if item.name not in self.files), *locked.base])
+
+    @property
     def download_bytes(self) -> int | None:
         """Size of the files that are not on this disk; None when the lock does not tell them all."""
-        locked = self.lock.platforms[self.platform]
-        sizes = [item.size for item in locked.packages if item.name not in self.files]
-        sizes += [record.size for record in locked.base]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        download = self.download
+        return None if download is None or download.unknown else download.size_bytes
 
 
 def make_plan(

@@ -63,7 +63,7 @@ class PreflightResult:
         return UnfitMachineError(
             f"{subject} does not fit {self.spec or 'envkit'}.",
             why="\n".join(f"{check.id}: {check.why}" for check in failed),
-            hint=next((f"{route.why} `envkit create {route.spec}`" for route in self.routes if route.spec), None),
+            hint=" ".join(map(_way, self.routes)) or None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def preflight(
     return PreflightResult(
         lock.spec if lock is not None else spec.name if spec is not None else None,
         fits,
-        tuple(checks),
+        _in_words(checks, machine),
         routes,
         machine,
         _driver_plan(root, kernel, machine) if wants_driver else None,
@@ -186,7 +186,7 @@ def _prefix(spec: Spec | None) -> Path | None:
 
 def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, ...]:
     if machine.is_described:
-        return ("This is about the machine that you described; nothing of this one was looked at.",)
+        return ("Of the machine that you described glibc, processor, memory, disk and paths are not looked at.",)
     if machine.driver is not None or cuda is None:
         return ()
     word = f" {shlex.quote(asked)}" if asked is not None else ""
@@ -194,3 +194,15 @@ def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, 
         "Driver and GPU cannot be told here. For another machine, from a login node, say what nvidia-smi shows there:",
         f"envkit preflight{word} {_EXAMPLE}",
     )
+
+
+def _way(route: Route) -> str:
+    return route.why if route.spec is None else f"{route.why} `envkit create {route.spec}`."
+
+
+def _in_words(checks: list[FitCheck], machine: Machine) -> tuple[FitCheck, ...]:
+    if not machine.is_described:
+        return tuple(checks)
+    from envkit.operations.known_machine import as_described  # noqa: PLC0415 - for other machines
+
+    return tuple(as_described(checks, machine))

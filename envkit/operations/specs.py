@@ -20,6 +20,7 @@ from envkit.operations.environments import is_path, nearest, prefix_from
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from envkit.model.fit import FitCheck
     from envkit.model.progress import Progress
     from envkit.operations.machine import Machine
 
@@ -65,6 +66,7 @@ class SpecEntry:
     Attributes:
         fits: None where it cannot be told, or was not asked for.
         why: what speaks against it, what keeps it from being told, or what may not work.
+        telling: the checks that say so.
     """
 
     name: str
@@ -76,6 +78,7 @@ class SpecEntry:
     locked: tuple[str, ...]
     fits: bool | None
     why: str | None = None
+    telling: tuple[FitCheck, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """An entry of ``specs`` (docs/json.md)."""
@@ -193,11 +196,14 @@ def list_specs(machine: Machine | None = None) -> tuple[SpecEntry, ...]:
     Args:
         machine: judged by it whether each fits; None: not judged.
     """
-    found = sorted((find_spec(name) for name in shipped_names()), key=lambda item: item.spec.installer, reverse=True)
-    found.sort(
-        key=lambda item: (version_key(item.spec.torch_version or ""), version_key(item.spec.cuda or "")), reverse=True
-    )
+    found = sorted((find_spec(name) for name in shipped_names()), key=_order, reverse=True)
     return tuple(_entry(item, machine) for item in found)
+
+
+def _order(found: SpecFile) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """The release without its build label: PyPI's own build is written without one."""
+    torch = (found.spec.torch_version or "").partition("+")[0]
+    return version_key(torch), version_key(found.spec.cuda or ""), found.spec.installer == "pip"
 
 
 def _entry(found: SpecFile, machine: Machine | None) -> SpecEntry:
@@ -214,4 +220,6 @@ def _entry(found: SpecFile, machine: Machine | None) -> SpecEntry:
     from envkit.operations.spec_fit import fit_of_spec  # noqa: PLC0415 - the tables, which take a while to be read
 
     fit = fit_of_spec(spec, machine)
-    return replace(entry, fits=fit.fits, why=fit.reason)
+    wanted = {False: ("fail",), None: ("unknown", "warn"), True: ("warn",)}[fit.fits]
+    telling = tuple(check for check in fit.checks if check.status in wanted)
+    return replace(entry, fits=fit.fits, why=fit.reason, telling=telling)

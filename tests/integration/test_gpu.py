@@ -60,14 +60,15 @@ def test_every_text_of_the_corpus_through_the_command(tmp_path):
             path.write_bytes(text_of(entry).encode())
         told = Told("--from", path, "--json")
         expected = stated(entry)
-        assert told.code == 0
-        assert (told.json["ok"], told.json["command"]) == (True, "gpu")
+        is_its_output = expected["error"] != "unknown-text"
+        assert told.code == (0 if is_its_output else 4)
+        assert (told.json["ok"], told.json["command"]) == (is_its_output, "gpu")
         for name in ("status", "driver_version", "cuda_version"):
             assert told.json[name] == expected[name], entry
         assert told.json["error_kind"] == expected["error"], entry
         shown = [{name: gpu[name] for name in expected["gpus"][0]} for gpu in told.json["gpus"]]
         assert shown == expected["gpus"], entry
-        assert Told("--from", path).code == 0
+        assert Told("--from", path).code == told.code
 
 
 def test_the_text_says_which_number_is_which():
@@ -97,8 +98,28 @@ def test_a_failure_in_a_text_is_told_with_cause_and_remedy():
     assert "library 570.124" in told.out
     assert "Remedy: Reboot" in told.out
     assert Told("--from", "-", "--json", given=MISMATCH).json["library_version"] == "570.124"
-    nothing = Told("--from", "-", given="Nothing of that kind\n")
-    assert (nothing.code, "No data: unknown-text." in nothing.out) == (0, True)
+
+
+def test_a_text_that_is_no_output_is_an_invalid_file():
+    told = Told("--from", "-", given="Nothing of that kind\n")
+    assert (told.code, told.out) == (4, "")
+    assert "standard input: it holds nothing that nvidia-smi prints." in told.err
+    found = Told("--from", "-", "--json", given="Nothing of that kind\n").json
+    assert (found["ok"], found["status"], found["error_kind"]) == (False, "error", "unknown-text")
+    assert (found["error"]["type"], found["error"]["exit_code"]) == ("InvalidFile", 4)
+
+
+def test_a_text_leads_on_to_preflight():
+    assert Told("--from", TWO_A100).out.splitlines()[-1] == (
+        'envkit preflight --driver 580.126.09 --gpu "NVIDIA A100-SXM4-40GB"'
+    )
+    rows = [Told("--from", path).out.splitlines()[-1] for path in sorted(DATA.glob("*windows*.txt"))]
+    assert len(rows) > 2
+    assert all(row.endswith(" --platform win-64") or not row.startswith("envkit ") for row in rows), rows
+    assert any(row.startswith("envkit preflight --driver ") for row in rows)
+    assert "envkit preflight" not in Told("--from", "-", given="GPU 0: Tesla T4 (UUID: GPU-1)\n").out
+    odd = "index, name, driver_version\n0, X $(id) 9, 535.54.03\n"
+    assert Told("--from", "-", given=odd).out.splitlines()[-1].endswith("--gpu 'X $(id) 9'")
 
 
 ENCODINGS = {

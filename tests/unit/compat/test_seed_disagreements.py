@@ -11,33 +11,34 @@ from pathlib import Path
 import pytest
 import yaml
 
-from envkit.compat.build_facts import (
-    conda_channels,
-    cudart_file,
-    cudnn_number,
-    cudnn_of,
-    lowest_cuda,
-    toolkit_drivers,
-)
+from envkit.compat.conda_builds import conda_builds
 from envkit.compat.gpus import gpu_fact
 from envkit.compat.host_compilers import newest_gcc
 from envkit.compat.installers import newest_installer
 from envkit.compat.releases import release_of, releases
 from envkit.compat.spec_checks import check_numpy, check_set
 from envkit.compat.tables import (
+    MAY_REFUSE,
     arch_list,
     compiled_range,
     driver_need,
     gpus_table,
+    is_candidate,
     plain_wheel_build,
+    served_cuda,
+    toolkit_row,
     toolkit_rows,
     toolkit_update,
+    version_key,
 )
-from envkit.operations.machine import described_machine
+from envkit.compat.toolkit_releases import cudnn_used_with
+from envkit.model.driver import DriverVersion, Gpu
+from envkit.operations.machine import Machine, described_machine
 from envkit.operations.routes import routes_for
 from envkit.operations.spec_fit import fit_of
 from envkit.operations.spec_index import spec_named
 from envkit.operations.specs import find_spec
+from envkit.probes.smi_text import parse_smi
 
 DATA = Path(__file__).parents[2] / "data" / "compat" / "disagreements.yaml"
 CU113 = ("1.10.0", "1.10.1", "1.10.2", "1.11.0", "1.12.0", "1.12.1")
@@ -47,6 +48,25 @@ def status(name, *facts, platform="linux-64", gpu="Tesla T4", driver="535.104.05
     """The status of one check of (torch, cuda, python)."""
     fit = fit_of(*facts, described_machine(driver, (gpu,), platform))
     return next(check.status for check in fit.checks if check.id == name)
+
+
+def drivers(release, system="windows"):
+    """The drivers that the updates of a toolkit were released with: what ``served_cuda`` judges by."""
+    rows = toolkit_row(release)["updates"]
+    return [row[f"driver_{system}"] for row in rows if row.get(f"driver_{system}") and not is_candidate(row)]
+
+
+def served(driver, platform="win-64"):
+    return served_cuda(DriverVersion.parse(driver), platform)
+
+
+def lowest_cuda(torch):
+    builds = release_of(torch).builds("linux-64")
+    return min((build.cuda for build in builds if build.cuda is not None), key=version_key)
+
+
+def cudnn_of(torch):
+    return release_of(torch).row["builds"]["linux_x86_64"]["cu113"]["cudnn"]
 
 
 def test_every_row_has_a_test():
@@ -59,30 +79,36 @@ def test_every_row_has_a_test():
 
 
 def test_row_1_a_release_candidate_is_no_release():
-    assert "11.0.1" not in toolkit_drivers("11.0", "win-64")
-    assert toolkit_drivers("11.0", "win-64") == {"11.0.2": "451.48", "11.0.3": "451.82"}
+    assert drivers("11.0") == ["451.48", "451.82"]
     assert driver_need("11.0", "win-64").minimum == "451.48"
+    assert (served("451.22"), served("451.48")) == ("10.2", "11.0")
 
 
 def test_rows_2_3_4_5_6_7_drivers_are_per_update():
-    assert list(toolkit_drivers("11.1", "win-64").values()) == ["456.38", "456.81"]
-    assert list(toolkit_drivers("11.2", "win-64").values()) == ["460.82", "461.09", "461.33"]
-    assert set(toolkit_drivers("11.3", "win-64").values()) == {"465.89"}
-    assert set(toolkit_drivers("11.3", "linux-64").values()) == {"465.19.01"}
-    assert toolkit_drivers("11.5", "win-64")["11.5.0"] == "496.04"
-    assert toolkit_drivers("11.5", "win-64")["11.5.2"] == "496.13"
-    assert list(toolkit_drivers("11.6", "win-64").values()) == ["511.23", "511.65", "511.65"]
-    assert list(toolkit_drivers("11.7", "win-64").values()) == ["516.01", "516.31"]
+    assert drivers("11.1") == ["456.38", "456.81"]
+    assert drivers("11.2") == ["460.82", "461.09", "461.33"]
+    assert (set(drivers("11.3")), set(drivers("11.3", "linux"))) == ({"465.89"}, {"465.19.01"})
+    assert (drivers("11.5")[0], drivers("11.5")[-1]) == ("496.04", "496.13")
+    assert drivers("11.6") == ["511.23", "511.65", "511.65"]
+    assert drivers("11.7") == ["516.01", "516.31"]
+    older, first = (
+        ("456.37", "460.81", "465.88", "496.03", "511.22", "516.00"),
+        "456.38 460.82 465.89 496.04 511.23 516.01",
+    )
+    assert [served(driver) for driver in older] == ["11.0", "11.1", "11.2", "11.4", "11.5", "11.6"]
+    assert [served(driver) for driver in first.split()] == ["11.1", "11.2", "11.3", "11.5", "11.6", "11.7"]
+    assert (served("465.19.00", "linux-64"), served("465.19.01", "linux-64")) == ("11.2", "11.3")
 
 
 def test_row_8_the_installer_may_bundle_another_driver():
-    assert toolkit_drivers("11.8", "win-64") == {"11.8.0": "520.06"}
-    assert toolkit_drivers("11.8", "linux-64") == {"11.8.0": "520.61.05"}
+    assert (drivers("11.8"), drivers("11.8", "linux")) == (["520.06"], ["520.61.05"])
+    assert (served("520.05"), served("520.06")) == ("11.7", "11.8")
     assert "522.06" in newest_installer("11.8", "windows").file
 
 
 def test_row_9_there_is_11_4():
-    assert list(toolkit_drivers("11.4", "win-64").values()) == ["471.11", "471.41", "471.41", "472.50", "472.50"]
+    assert drivers("11.4") == ["471.11", "471.41", "471.41", "472.50", "472.50"]
+    assert (served("471.10"), served("471.11")) == ("11.3", "11.4")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +166,9 @@ def test_row_18_the_set_of_2_11_0():
 
 
 def test_row_19_the_lowest_cuda_is_per_release():
-    assert lowest_cuda("2.0.1", "linux-64") == "11.7"
-    assert {lowest_cuda(torch, "linux-64") for torch in ("2.1.0", "2.4.1", "2.7.1")} == {"11.8"}
-    assert {lowest_cuda(torch, "linux-64") for torch in ("2.8.0", "2.11.0", "2.14.0")} == {"12.6"}
+    assert lowest_cuda("2.0.1") == "11.7"
+    assert {lowest_cuda(torch) for torch in ("2.1.0", "2.4.1", "2.7.1")} == {"11.8"}
+    assert {lowest_cuda(torch) for torch in ("2.8.0", "2.11.0", "2.14.0")} == {"12.6"}
 
 
 def test_row_20_builds_of_1_10_and_windows_from_1_11_on():
@@ -179,28 +205,30 @@ def test_row_24_torchaudio_has_a_label_from_0_10_on():
 
 
 def test_rows_25_26_channels_and_cudatoolkit():
-    assert conda_channels("1.10.1", "11.3", "linux-64") == ("pytorch", "conda-forge")
-    assert conda_channels("1.12.1", "11.3", "linux-64") == ("pytorch",)
+    for name in ("torch1.10.1-cu113-conda", "torch112-cu113-conda"):
+        spec = find_spec(name).spec
+        assert spec.channels == ("pytorch", "conda-forge")
+        assert "cudatoolkit=11.3" in spec.packages
     for torch in ("1.8.1", "1.9.0", "1.9.1"):
-        assert conda_channels(torch, "11.3", "linux-64") == ()
-        assert conda_channels(torch, "11.1", "linux-64")
+        release = release_of(torch)
+        known = {build.cuda: build.known for build in conda_builds(release, "linux-64")}
+        assert (known["11.1"], known["11.3"]) == ("disputed", "disputed")
+        assert release.row["conda"]["prefer"] == "cudatoolkit=11.1"
+        assert spec_named(torch, "11.3", "conda") is None
+    assert all(build.known in MAY_REFUSE for build in conda_builds(release_of("1.10.1"), "linux-64"))
 
 
-def test_rows_27_28_29_the_number_of_cudnn():
-    assert {cudnn_of(torch, "11.3", "linux-64").number for torch in CU113[:4]} == {8200}
-    assert {cudnn_of(torch, "11.3", "linux-64").number for torch in CU113[4:]} == {8302}
-    assert cudnn_number("9.1.0") == 90100
-    row = next(row for row in toolkit_rows() if row["toolkit"] == "11.3")
-    assert "8.3.2" in row["cudnn"]["versions"]
-    assert cudnn_of("9.9.9", "11.3", "linux-64") is None
+def test_rows_27_28_29_the_cudnn_of_builds():
+    assert {cudnn_of(torch) for torch in CU113[:4]} == {"8.2.0.53"}
+    assert {cudnn_of(torch) for torch in CU113[4:]} == {"8.3.2.44"}
+    assert {"8.2.0", "8.3.2"} <= set(cudnn_used_with("11.3"))
 
 
 def test_row_30_the_runtime_of_all_of_11_has_one_name():
-    names = {cudart_file(row["toolkit"], "win-64") for row in toolkit_rows() if row["toolkit"].startswith("11.")}
-    assert names == {"cudart64_110.dll"}
-    assert cudart_file("11.3", "linux-64") == "libcudart.so.11.0"
-    assert cudart_file("12.4", "win-64") == "cudart64_12.dll"
-    assert cudart_file("13.0", "win-64") == "cudart64_13.dll"
+    files = {row["toolkit"]: row["runtime_files"] for row in toolkit_rows()}
+    assert {row["cudart_dll"] for release, row in files.items() if release.startswith("11.")} == {"cudart64_110.dll"}
+    assert files["11.3"]["libcudart"] == "libcudart.so.11.0"
+    assert (files["12.4"]["cudart_dll"], files["13.0"]["cudart_dll"]) == ("cudart64_12.dll", "cudart64_13.dll")
 
 
 def test_row_31_one_release_has_several_builds_of_nvcc():
@@ -246,8 +274,11 @@ def test_rows_35_36_names_are_looked_up():
 
 
 def test_row_37_the_tool_counts_before_the_table():
-    """What nvidia-smi is asked is tested with it; what it says counts: test_situations.py."""
-    assert gpu_fact("NVIDIA A100-SXM4-80GB").capability == "8.0"
+    name = "NVIDIA A100-SXM4-80GB"
+    (told,) = parse_smi(f"name, driver_version, compute_cap\n{name}, 535.104.05, 9.9\n").gpus
+    assert told.compute_capability == "9.9"
+    cards = Machine("linux-64", None, (told, Gpu(1, name)), None, is_described=False, smi=None).cards
+    assert [(card.capability, card.known) for card in cards] == [("9.9", "confirmed"), ("8.0", "confirmed")]
 
 
 def test_rows_38_39_numpy():

@@ -132,7 +132,7 @@ def test_the_overview_marks_what_fits(machine):
     lines = matrix_lines(matrix())
     (line,) = [line for line in lines if line.startswith("1.12.1 ")]
     assert line.split()[1:5] == ["cpu*", "10.2", "11.3*", "11.6*"]
-    assert "This machine: linux-64; driver 525.60.13; GPU: NVIDIA A100-SXM4-80GB." in lines
+    assert "The machine that you described: linux-64; driver 525.60.13; GPU: NVIDIA A100-SXM4-80GB." in lines
     machine(None)
     lines = matrix_lines(matrix())
     assert not any("*" in line for line in lines)

@@ -239,8 +239,9 @@ def test_a_machine_that_does_not_fit(too_old):
     assert "ubuntu-drivers" in " ".join(result.driver_plan.commands)
     assert result.error.exit_code == 3
     assert "torch112-cu102" in result.error.hint
+    assert "Driver 450.80.02 or newer runs it" in result.error.hint
     lines = preflight_lines(result)
-    assert lines[-1] == "Verdict: torch112-cu113 does not fit this machine."
+    assert lines[0] == lines[-1] == "Verdict: torch112-cu113 does not fit this machine; torch112-cu102 does."
     text = "\n".join(lines)
     for part in ("FAIL  driver", "envkit create torch112-cu102", "Upgrade the driver", "sudo ubuntu-drivers", "reboot"):
         assert part in text
@@ -256,9 +257,11 @@ def test_a_described_machine_is_judged_alone():
     assert {check.id for check in result.checks} == {
         "python", "driver", "compute-capability", "glibc", "torch-set", "numpy",
     }  # fmt: skip
-    assert "nothing of this one" in result.notes[0]
+    assert "are not looked at" in result.notes[0]
     lines = preflight_lines(result)
-    assert lines[-1] == "Verdict: torch112-cu113 fits the machine that you described, with 1 warning."
+    wanted = "Verdict: torch112-cu113 fits the machine that you described; driver older than the toolkit's 465.19.01."
+    assert lines[0] == lines[-1] == wanted
+    assert not any("glibc" in line for line in lines if "not looked at" not in line)
     assert asked("torch112-cu113", driver="440.33.01", gpus=[T4]).driver_plan is None
 
 
@@ -272,7 +275,21 @@ def test_without_a_spec_the_newest_build_that_fits_is_told():
     result = asked(driver="535.104.05", gpus=["NVIDIA A100-SXM4-80GB"])
     assert (result.spec, result.fits) == (None, None)
     assert result.routes[0].spec == "torch211-cu128"
-    assert "envkit create torch211-cu128" in "\n".join(preflight_lines(result))
+    assert preflight_lines(result)[-1] == (
+        "Verdict: driver 535.104.05 runs builds up to CUDA 12.9. Newest for NVIDIA A100-SXM4-80GB: "
+        "`envkit create torch211-cu128`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "end"),
+    [
+        ("Voodoo 2", "runs builds up to CUDA 12.9. Which of them Voodoo 2 runs cannot be told."),
+        ("GeForce GTX 680", "None of them is known to run on GeForce GTX 680; for the CPU: `envkit create "),
+    ],
+)
+def test_without_a_spec_a_card_that_runs_nothing(gpu, end):
+    assert end in preflight_lines(asked(driver="535.104.05", gpus=[gpu]))[-1]
 
 
 def test_a_login_node_is_told_how_to_ask_for_the_other_machine(monkeypatch, tmp_path):
@@ -280,10 +297,24 @@ def test_a_login_node_is_told_how_to_ask_for_the_other_machine(monkeypatch, tmp_
     result = asked("torch112-cu113", root=tmp_path)
     assert result.fits is None
     assert result.notes[-1].startswith("envkit preflight torch112-cu113 --driver 535.104.05 --gpu")
-    assert preflight_lines(result)[-1] == "Verdict: whether torch112-cu113 fits this machine cannot be told."
+    lines = preflight_lines(result)
+    assert lines[0] == lines[-1] == "Verdict: whether torch112-cu113 fits this machine cannot be told."
+    assert lines.index(result.notes[-1]) < next(n for n, line in enumerate(lines) if line.startswith("? nvidia-smi"))
+    assert not any(line.startswith(("? driver:", "? compute-capability:")) for line in lines)  # told once
     cpu = asked("torch213-cpu", root=tmp_path)
     assert cpu.notes == ()
     assert "nvidia-smi" not in {check.id for check in cpu.checks}
+
+
+def test_what_was_not_stated_of_a_machine_is_told_so():
+    told = {check.id: check for check in asked("torch112-cu113", platform="linux-64").checks}
+    assert told["driver"].why == "No driver was stated (--driver)."
+    assert told["compute-capability"].why == "No GPU was stated (--gpu)."
+    card = asked("torch112-cu113", driver="535.54.03", gpus=["RTX 2080tii"])
+    (check,) = [check for check in card.checks if check.id == "compute-capability"]
+    assert check.hint.startswith("Near it in the table: NVIDIA GeForce RTX 2080 Ti,")
+    nothing = asked("torch112-cu113", driver="535.54.03", gpus=["Voodoo 2"])
+    assert not any("Near it" in (check.hint or "") for check in nothing.checks)
 
 
 def test_files_of_specs_and_locks(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import pytest
@@ -288,7 +287,7 @@ def test_what_the_driver_says_of_a_card_counts_before_its_name():
     machine = Machine(
         "linux-64", DriverVersion.parse("570.86"), (Gpu(0, T4, compute_capability="12.0"),), None, False, None
     )
-    assert machine.capabilities == ((T4, "12.0", "confirmed"),)
+    assert [(card.capability, card.known) for card in machine.cards] == [("12.0", "confirmed")]
     assert fit_of("1.12.1", "11.3", "3.9", machine).fits is False
 
 
@@ -303,12 +302,3 @@ def test_the_newest_build_for_a_machine():
     assert newest_fitting(described_machine("535.104.05", (A100,))).spec == "torch211-cu128"
     assert newest_fitting(described_machine("470.82.01", (K40,))).spec.endswith("-cpu")
     assert newest_fitting(described_machine(None, (A100,))) is None
-
-
-def test_hundreds_in_a_second():
-    machine = described_machine("570.86.10", (RTX5090, A100))
-    fit_of("2.11.0", "12.8", "3.12", machine)  # reads the tables
-    began = time.process_time()
-    for _ in range(200):
-        fit_of("2.11.0", "12.8", "3.12", machine)
-    assert time.process_time() - began < 2  # ten times as long as it takes

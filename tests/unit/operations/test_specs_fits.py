@@ -36,9 +36,20 @@ def test_not_asked_is_not_judged():
     assert list_specs()[0].to_json()["fits"] is None
 
 
-def test_the_newest_is_first():
-    keys = [version_key(find_spec(item.name).spec.torch_version or "") for item in list_specs()]
-    assert keys == sorted(keys, reverse=True)
+def test_the_order_of_the_list():
+    names = [item.name for item in list_specs()]
+    assert [name for name in names if name.startswith("torch213-")] == [
+        "torch213-cu132", "torch213-cu130", "torch213-cu126", "torch213-cpu",
+    ]  # fmt: skip
+    wanted = [name for name in names if name.startswith(("torch112-", "torch1.12.0-"))]
+    assert wanted == [
+        "torch112-cu116", "torch112-cu116-conda", "torch112-cu113", "torch112-cu113-conda", "torch112-cu102",
+        "torch112-cu102-conda", "torch112-cpu",
+        "torch1.12.0-cu116", "torch1.12.0-cu116-conda", "torch1.12.0-cu113", "torch1.12.0-cu113-conda",
+        "torch1.12.0-cu102", "torch1.12.0-cu102-conda", "torch1.12.0-cpu",
+    ]  # fmt: skip
+    releases = [version_key((find_spec(name).spec.torch_version or "").partition("+")[0]) for name in names]
+    assert releases == sorted(releases, reverse=True)
 
 
 def test_the_text_holds_what_fits_and_counts_the_rest():
@@ -50,14 +61,18 @@ def test_the_text_holds_what_fits_and_counts_the_rest():
     unfit = sum(item.fits is False for item in listed)
     assert lines[-1].startswith(f"{unfit} of {len(listed)} do not fit:")
     (line,) = [line for line in lines if line.startswith("torch112-cu113 ")]
-    assert line.endswith("yes   It runs")
+    assert line.endswith("yes   driver older than the toolkit's 465.19.01")
 
 
-def test_without_a_driver_the_reason_is_said_once():
+def test_without_a_driver_the_cpu_specs_are_listed_and_the_line_to_ask():
     machine = described_machine(None, [], "linux-64")
-    lines = fitting_lines(list_specs(machine), machine)
-    assert "This machine: linux-64; no NVIDIA driver answers here." in lines
-    assert sum("driver" in line for line in lines) == 2
+    listed = list_specs(machine)
+    lines = fitting_lines(listed, machine)
+    assert "The machine that you described: linux-64; no driver was stated (--driver)." in lines
+    names = [line.split()[0] for line in lines if line.startswith("torch")]
+    assert names == [item.name for item in listed if item.fits]
+    assert len(names) < len(listed) / 3
+    assert "envkit specs --fits --driver V --gpu NAME" in lines
     assert specs_lines(list_specs())[0].split()[0] == "NAME"
 
 
