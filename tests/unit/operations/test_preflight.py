@@ -187,6 +187,13 @@ def test_no_plan_brings_a_driver_that_drops_the_card(tmp_path, name, gpus, packa
         assert (plan.known, (plan.source or "")[:8]) == ("single", "https://")
 
 
+@pytest.mark.parametrize(("driver", "is_told"), [("610.43.02", True), ("470.82.01", False)])
+def test_a_described_driver_that_drops_the_card_is_told(driver, is_told):
+    notes = preflight(None, Silent(), driver=driver, gpus=("Tesla K80", "Tesla T4"), platform="linux-64").notes
+    told = f"The newest driver for Tesla K80 is of branch 470 (single); {driver} does not serve it."
+    assert (told in notes) is is_told
+
+
 def test_in_a_container_no_driver_is_installed(tmp_path):
     put(tmp_path, ".dockerenv", "")
     plan = plan_driver(SYSTEMS["ubuntu"][0], look_at_kernel(tmp_path), described_machine("440.33.01", (T4,)))
