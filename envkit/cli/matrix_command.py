@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from envkit.cli.options import json_option
+from envkit.cli.options import json_option, machine_options
 from envkit.cli.render import emit
 
 
@@ -13,16 +15,17 @@ from envkit.cli.render import emit
 @click.option("--cuda", metavar="V", help="Only builds for this CUDA: 11.3, or cpu.")
 @click.option("--python", metavar="V", help="Only what has files for this Python: 3.9.")
 @click.option("--html", metavar="FILE", help="Write one page with a chooser, which works offline.")
+@machine_options
 @json_option
-def command(torch: str | None, cuda: str | None, python: str | None, html: str | None, *, as_json: bool) -> int:
+def command(html: str | None, *, as_json: bool, **asked: Any) -> int:  # noqa: ANN401 - click's values
     """Show which torch goes with which CUDA build, Python, system and installer, and what fits this machine.
 
-    Nothing is asked of any server: the tables ship with envkit. The page of --html holds all of it, with what was
-    asked for chosen.
+    With --driver, --gpu or --platform another machine is judged. Nothing is asked of any server: the tables ship with
+    envkit. The page of --html holds all of it, with what was asked for chosen.
     """
     from envkit.cli.matrix_text import matrix_lines  # noqa: PLC0415 - start-up counts
     from envkit.operations.environments import prefix_from  # noqa: PLC0415
     from envkit.operations.matrix import matrix  # noqa: PLC0415
 
-    result = matrix(torch, cuda, python, page=None if html is None else prefix_from(html))
+    result = matrix(page=None if html is None else prefix_from(html), **asked)
     return emit(result, lambda: matrix_lines(result), as_json=as_json)

@@ -36,6 +36,20 @@ def yes_option(function: _F) -> _F:
     return click.option("-y", "--yes", is_flag=True, help="Answer yes to what would be asked.")(function)
 
 
+_MACHINE_OPTIONS = (
+    click.option("--driver", metavar="V", help="Driver version of another machine, as in 535.54.03."),
+    click.option("--gpu", "gpus", multiple=True, metavar="NAME", help="Name of a GPU of it; may be repeated."),
+    click.option("--platform", metavar="P", help="Platform of it: linux-64, win-64, linux-aarch64, linux, windows."),
+)
+
+
+def machine_options(function: _F) -> _F:
+    """``--driver``, ``--gpu`` and ``--platform``: another machine is judged instead of this one."""
+    for option in reversed(_MACHINE_OPTIONS):
+        function = option(function)
+    return function
+
+
 def complete_env(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Names of environments, for the shell's completion."""
     from envkit.operations.environments import all_environments  # noqa: PLC0415 - only when completing
@@ -157,6 +171,7 @@ _CREATE_OPTIONS = (
         help="CUDA that the driver of the target machine serves. With torch==V: the build; auto: the best that fits.",
     ),
     click.option("--driver", metavar="V", help="Driver version of the target machine, as in 535.54.03."),
+    click.option("--gpu", "gpus", multiple=True, metavar="NAME", help="Name of a GPU of it; may be repeated."),
     click.option("--toolkit", metavar="V|DIR|none", help="Toolkit that activation switches to."),
     click.option("--offline", is_flag=True, help="Use only what is on this disk."),
     click.option(
@@ -202,13 +217,12 @@ def driver_version(text: str | None) -> DriverVersion | None:
         UsageError: it is no version of a driver.
     """
     from envkit.model.driver import DriverVersion  # noqa: PLC0415 - start-up counts
+    from envkit.operations.machine import DRIVER_HINT  # noqa: PLC0415
 
     try:
         return None if text is None else DriverVersion.parse(text)
     except ValueError as error:
-        raise click.UsageError(
-            f"--driver {text} is no version of a driver. Write it as in --driver 535.54.03."
-        ) from error
+        raise click.UsageError(f"--driver {text} is no version of a driver. {DRIVER_HINT}") from error
 
 
 def to_create_options(values: dict[str, Any]) -> CreateOptions:
@@ -233,6 +247,7 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
         python=values["python"],
         cuda=cuda,
         driver=driver_version(values["driver"]),
+        gpus=tuple(values["gpus"]),
         toolkit=values["toolkit"],
         offline=values["offline"],
         wheelhouse=wheelhouse_folder(values["wheelhouse"]),

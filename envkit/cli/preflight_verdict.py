@@ -46,8 +46,8 @@ def _of_machine(result: PreflightResult, where: str) -> str:
     most = newest_cuda(result.machine)
     runs = "runs no CUDA build of torch that envkit knows" if most is None else f"runs builds up to CUDA {most}"
     told = f"driver {result.machine.driver} {runs}."
+    if all(card.capability is None for card in result.machine.cards):
+        return f"{told} Which of them {cards or 'the GPU'} runs cannot be told."
     if find_spec(route.spec).spec.cuda is not None:
         return f"{told} Newest for {cards}: `envkit create {route.spec}`."
-    if any(card.capability is None for card in result.machine.cards):
-        return f"{told} Which of them {cards} runs cannot be told."
     return f"{told} None of them is known to run on {cards}; for the CPU: `envkit create {route.spec}`."

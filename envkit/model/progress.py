@@ -38,3 +38,18 @@ class Silent:
 
     def close(self) -> None:
         """Nothing."""
+
+
+class Noted(Silent):
+    """Keeps the notes, to be told with the answer.
+
+    Attributes:
+        notes: in their order.
+    """
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """One more."""
+        self.notes.append(text)

@@ -24,12 +24,13 @@ class SmiFailure(NamedTuple):
 
 
 MISMATCH = "nvml-driver-library-mismatch"
+NOT_FOUND = "command-not-found"
 _UNKNOWN = SmiFailure(
     "It failed for a reason that envkit does not know.", "Run nvidia-smi by hand and read what it says."
 )
 _FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
     {
-        "command-not-found": SmiFailure(
+        NOT_FOUND: SmiFailure(
             "There is no nvidia-smi on PATH, nor where NVIDIA's driver puts it.",
             "It comes with the NVIDIA driver: install that where there is an NVIDIA GPU. In WSL the driver is "
             "that of Windows, and the tool lies in /usr/lib/wsl/lib; on Windows in System32, of old drivers in "
@@ -61,7 +62,8 @@ _FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
         ),
         "device-handle-unknown-error": SmiFailure(
             "The driver cannot reach one of the GPUs.",
-            "Reboot; look for Xid messages of that bus id in the kernel's log (`sudo dmesg | grep -i xid`).",
+            "In a container, start it again: it may have lost its devices. Else reboot, and look for Xid messages of "
+            "that bus id in the kernel's log (`sudo dmesg | grep -i xid`).",
         ),
         "insufficient-permissions": SmiFailure(
             "This user may not ask for that, or may not open the device files /dev/nvidia*.",
@@ -96,7 +98,7 @@ _FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
         ),
         "timeout": SmiFailure(
             "nvidia-smi did not end: the driver or a GPU hangs.",
-            "Look for Xid messages in the kernel's log, and reboot.",
+            "Look for Xid messages in the kernel's log (`sudo dmesg | grep -i xid`), and reboot.",
         ),
         "unknown-text": SmiFailure(
             "The text holds nothing that nvidia-smi prints.",

@@ -86,8 +86,6 @@ def _notes(system: System, kernel: KernelReport, machine: Machine) -> tuple[str,
             )
     if system.id == "windows" or system.is_wsl:
         return tuple(notes)
-    if kernel.is_container:
-        notes.append("This is a container: the driver is the one of its host, and is upgraded there.")
     if kernel.module == "nouveau":
         notes.append("nouveau drives the card now. Packages of the driver turn it off; it goes with the next reboot.")
     notes.append(_secure_boot(kernel))

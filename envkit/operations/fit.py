@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.compat.card_checks import CARD
+from envkit.compat.tables import MAY_REFUSE, driver_need, served_cuda, version_key
 from envkit.errors import UnfitMachineError, UsageError
-from envkit.operations.machine import Machine, described_machine, this_machine
+from envkit.model.driver import DriverVersion
+from envkit.operations.machine import Machine, this_machine
+from envkit.operations.requirement_spec import machine_of
 from envkit.operations.routes import routes_for
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
 from envkit.probes.host import current_platform, glibc_version
@@ -38,7 +41,7 @@ def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progr
     """
     target = _target_cuda(options)
     if target is not None:
-        _check_target(lock, target, options, progress)
+        _check_target(lock, target, platform, options, progress)
     machine = _machine(lock.cuda, options)
     checks = _counting(fit_of_lock(lock, machine).checks, options)
     _refuse(lock.spec, checks, options, _routes(lock, platform, machine, checks))
@@ -72,8 +75,8 @@ def _counting(checks: Iterable[FitCheck], options: CreateOptions) -> list[FitChe
 
 def _machine(cuda: str | None, options: CreateOptions) -> Machine:
     """The machine that counts; nvidia-smi is not asked where nothing depends on it."""
-    if options.driver is not None:
-        return replace(described_machine(str(options.driver), ()), glibc=glibc_version())
+    if options.driver is not None or options.gpus:
+        return replace(machine_of(options), glibc=glibc_version())
     if cuda is None or _target_cuda(options) is not None:
         return Machine(current_platform(), None, (), glibc_version(), is_described=False, smi=None)
     return this_machine()
@@ -125,21 +128,22 @@ def _target_cuda(options: CreateOptions) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def _check_target(lock: Lock, target: tuple[int, int], options: CreateOptions, progress: Progress) -> None:
-    """A driver serves builds of its own CUDA major version and older ones (minor-version compatibility, from 11 on)."""
-    if lock.cuda is None:
-        return
-    major, minor = (int(part) for part in lock.cuda.split("."))
-    if target >= (major, minor):
+def _check_target(
+    lock: Lock, target: tuple[int, int], platform: str, options: CreateOptions, progress: Progress
+) -> None:
+    """What a driver that serves a CUDA does for the build, by the oldest driver that runs the build."""
+    if lock.cuda is None or target >= tuple(int(part) for part in lock.cuda.split(".")):
         return
     said = f"The build needs CUDA {lock.cuda}, the target's driver serves {options.cuda}."
-    if target[0] == major and major >= 11:  # noqa: PLR2004 - minor-version compatibility began with CUDA 11
-        progress.note(f"{said} Within one major version that works, but for features of the newer driver.")
-    elif options.force:
+    need = driver_need(lock.cuda, platform)
+    oldest = None if need is None else served_cuda(DriverVersion(version_key(need.minimum), need.minimum), platform)
+    if need is not None and oldest is not None and version_key(oldest) <= target:
+        progress.note(f"{said} With driver {need.minimum} or newer that works, but for features of the newer driver.")
+    elif options.force or need is None or need.known not in MAY_REFUSE:
         progress.note(said)
     else:
         raise UnfitMachineError(
             f"The target machine does not fit {lock.spec}.",
-            why=said,
+            why=f"{said} It takes driver {need.minimum} or newer.",
             hint="Take a build for an older CUDA, or --force.",
         )

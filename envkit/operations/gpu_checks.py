@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
 from envkit.model.fit import FitCheck
-from envkit.model.smi_failures import mismatch
+from envkit.model.smi_failures import MISMATCH, NOT_FOUND, explained, mismatch
 
 if TYPE_CHECKING:
     from envkit.model.driver import SmiReport
@@ -15,17 +14,7 @@ if TYPE_CHECKING:
     from envkit.probes.nvidia_kernel import KernelReport
 
 NVIDIA_SMI = "nvidia-smi"
-MISMATCH = "nvml-driver-library-mismatch"
-NOT_FOUND = "command-not-found"
 _SOURCE = "nvidia-smi"
-_REMEDIES = {
-    "driver-not-loaded": "Load the driver (`sudo modprobe nvidia`) or reboot; after a kernel update install it again.",
-    "no-devices": "Check that the card is seated and powered, and not given to a virtual machine: `lspci` lists it.",
-    "gpu-lost": "A GPU has dropped off the bus: look at `sudo dmesg` for Xid messages and reboot.",
-    "device-handle-unknown-error": "Reboot; in a container, start it again: it has lost its devices.",
-    "insufficient-permissions": "Ask for permission for /dev/nvidia*, usually by membership in the group video.",
-    "timeout": "The driver does not answer: look at `sudo dmesg`, and reboot.",
-}
 
 
 def check_smi(machine: Machine, kernel: KernelReport) -> tuple[FitCheck, ...]:
@@ -40,8 +29,9 @@ def check_smi(machine: Machine, kernel: KernelReport) -> tuple[FitCheck, ...]:
     if smi.status == "error":
         kind = smi.error_kind or "failed"
         why = f"The tool was found at {smi.found_at}, but failed ({kind}): {smi.message}"
-        hint = _REMEDIES.get(kind, "Run it by hand; its message is the one to look for.")
-        return (_told("unknown", f"it failed: {kind}", why, f"{hint}{_seen(kernel)}"),)
+        failure = explained(smi)
+        hint = f"{'' if failure is None else failure.remedy}{_seen(kernel)}".strip()
+        return (_told("unknown", f"it failed: {kind}", why, hint or None),)
     status: Literal["ok", "warn"] = "ok" if smi.status == "ok" else "warn"
     serves = f", serves CUDA {smi.cuda_version} at most" if smi.cuda_version is not None else ""
     found = f"driver {machine.driver or 'of unknown version'}{serves}; {smi.found_at}"
@@ -65,10 +55,8 @@ def _unknown_card(card: Card) -> str | None:
 
 def driver_versions(smi: SmiReport, kernel: KernelReport) -> tuple[str | None, str | None]:
     """Version of the module that the kernel has loaded, and of the driver's libraries on this disk."""
-    told = re.search(r"NVML library version:\s*([0-9.]*[0-9])", f"{smi.message} {smi.banner}")
-    on_disk = kernel.library_version
-    is_other = told is not None and not f"{on_disk}.".startswith(f"{told[1]}.")  # programs find another one first
-    return kernel.module_version, told[1] if told and is_other else on_disk
+    # programs find the library first that the tool tells of
+    return smi.module_version or kernel.module_version, smi.library_version or kernel.library_version
 
 
 def _told(
@@ -89,7 +77,10 @@ def _not_found(machine: Machine, kernel: KernelReport) -> FitCheck:
     if machine.is_wsl:
         hint = "In WSL it comes with the NVIDIA driver of Windows: install or upgrade that, then `wsl --shutdown`."
     elif kernel.is_container and not kernel.has_device_files:
-        hint = "This is a container without GPUs: start it with `--gpus all` (needs the NVIDIA Container Toolkit)."
+        hint = (
+            "If this is a container that should have a GPU: start it with `--gpus all` "
+            "(needs the NVIDIA Container Toolkit)."
+        )
     elif kernel.module == "nouveau":
         hint = f"The kernel drives the card with nouveau, which serves no CUDA: install NVIDIA's driver.{_seen(kernel)}"
     elif kernel.gpus:

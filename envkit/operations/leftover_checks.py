@@ -83,19 +83,37 @@ def python_variables_check(environ: Mapping[str, str]) -> FitCheck:
     return FitCheck("python-variables", "warn", text, "not set", " ".join(why), hint, "PYTHONPATH, PYTHONHOME")
 
 
-def visible_devices_check(environ: Mapping[str, str], *, is_cpu: bool) -> FitCheck:
-    """Whether CUDA_VISIBLE_DEVICES hides all GPUs: what is behind an entry that is none does not count."""
+def visible_devices_check(environ: Mapping[str, str], *, is_cpu: bool, gpus: int | None = None) -> FitCheck:
+    """Whether CUDA_VISIBLE_DEVICES hides GPUs: an entry that is none, and what is behind it, does not count.
+
+    Args:
+        environ: the variables.
+        is_cpu: whether no GPU is needed.
+        gpus: how many there are; None: not known.
+    """
     value = environ.get("CUDA_VISIBLE_DEVICES")
     fact = system_fact("visible_devices")
     if value is None:
         return FitCheck("visible-devices", "ok", "not set", source=fact.source, known=fact.known)
-    first = value.split(",")[0].strip()
     found = f"CUDA_VISIBLE_DEVICES={value}"
-    if first.isdecimal() or first.startswith(("GPU-", "MIG-")) or is_cpu:
+    entries = [entry.strip() for entry in value.split(",")]
+    wrong = next((place for place, entry in enumerate(entries) if not _names_gpu(entry, gpus)), None)
+    if wrong is None or is_cpu or (wrong > 0 and not entries[wrong].isdecimal()):
         return FitCheck("visible-devices", "ok", found, source=fact.source, known=fact.known)
     why = "That hides every GPU from CUDA programs of this shell; nvidia-smi shows them all the same."
+    if wrong > 0:
+        why = f"CUDA programs see only the GPUs before the entry {entries[wrong]}."
+    if gpus and entries[wrong].isdecimal():
+        why += f" There is no GPU {entries[wrong]}: the last of the {gpus} is {gpus - 1}."
     hint = "Unset CUDA_VISIBLE_DEVICES, or name GPUs: CUDA_VISIBLE_DEVICES=0."
     return FitCheck("visible-devices", "warn", found, "unset, or the GPUs' numbers", why, hint, fact.source, fact.known)
+
+
+def _names_gpu(entry: str, gpus: int | None) -> bool:
+    """Whether an entry is a GPU; the numbers of the parts of MIG GPUs are no part of it."""
+    if entry.isdecimal():
+        return not gpus or int(entry) < gpus
+    return entry.startswith(("GPU-", "MIG-"))
 
 
 def active_environment_check(environ: Mapping[str, str]) -> FitCheck:

@@ -140,6 +140,16 @@ def _check_is_driver(version: DriverVersion) -> None:
         )
 
 
+def machine_here_or(driver: str | None, gpus: Sequence[str], platform: str | None) -> Machine:
+    """This machine, or where anything is told of another one, that one.
+
+    Raises:
+        UsageError: it is described wrongly.
+    """
+    is_described = driver is not None or bool(gpus) or platform is not None
+    return described_machine(driver, gpus, platform) if is_described else this_machine()
+
+
 @functools.lru_cache(maxsize=16)
 def _driver_end(driver: DriverVersion, platform: str) -> DriverEnd | None:
     cuda = served_cuda(driver, platform)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envkit.compat.conda_builds import conda_builds
 from envkit.compat.releases import releases
 from envkit.compat.tables import MACHINES, MAY_REFUSE, version_key
-from envkit.operations.machine import this_machine
+from envkit.operations.machine import machine_here_or
 from envkit.operations.matrix_page import write_page
 from envkit.operations.spec_fit import SpecFit, fit_of, fit_of_spec
 from envkit.operations.spec_index import spec_named
@@ -16,7 +16,7 @@ from envkit.operations.specs import find_spec
 from envkit.operations.wanted_build import WantedBuild, no_such_build, wanted_build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from envkit.compat.releases import Build, Release
@@ -94,7 +94,7 @@ class MatrixResult:
 
     Attributes:
         rows: newest release first, within one by CUDA, newest first and CPU last; pip before conda.
-        machine: this one, by which they were judged.
+        machine: by which they were judged.
         wanted: what was asked for.
         page: the file that was written, or None.
     """
@@ -111,7 +111,14 @@ class MatrixResult:
 
 
 def matrix(
-    torch: str | None = None, cuda: str | None = None, python: str | None = None, *, page: Path | None = None
+    torch: str | None = None,
+    cuda: str | None = None,
+    python: str | None = None,
+    *,
+    driver: str | None = None,
+    gpus: Sequence[str] = (),
+    platform: str | None = None,
+    page: Path | None = None,
 ) -> MatrixResult:
     """What goes with what, as far as it is asked for.
 
@@ -119,15 +126,18 @@ def matrix(
         torch: "1.12.1", "1.12", "1.12.1+cu113".
         cuda: build CUDA, "11.3", or "cpu".
         python: "3.9".
+        driver: of another machine, like ``gpus`` and ``platform``, that is judged instead of this one.
+        gpus: likewise, one name for each.
+        platform: likewise.
         page: a file to write a page to.
 
     Raises:
-        UsageError: something asked for is no version.
+        UsageError: something asked for is no version, or the machine is described wrongly.
         NotFoundError: there is no such build; says which there are.
         StorageError: the page cannot be written.
     """
     wanted = wanted_build(torch, cuda, python)
-    machine = this_machine()
+    machine = machine_here_or(driver, gpus, platform)
     rows = tuple(_rows(wanted, machine))
     if not rows:
         raise no_such_build(wanted)

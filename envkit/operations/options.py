@@ -26,6 +26,7 @@ class CreateOptions:
         preferred_python: a full version that is taken where it is here: what a restored environment had.
         cuda: the CUDA that the driver of the target machine serves, "auto" for this machine's.
         driver: the version of that driver.
+        gpus: the names of that machine's GPUs.
         toolkit: a release, a folder or "none".
         offline: nothing but this disk is asked.
         wheelhouse: a folder with wheels.
@@ -49,6 +50,7 @@ class CreateOptions:
     preferred_python: str | None = None
     cuda: str | None = None
     driver: DriverVersion | None = None
+    gpus: tuple[str, ...] = ()
     toolkit: str | None = None
     offline: bool = False
     wheelhouse: Path | None = None

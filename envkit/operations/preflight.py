@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from envkit import paths
 from envkit.errors import EnvkitError, UnfitMachineError, UsageError
 from envkit.model.driver import DriverVersion
-from envkit.operations.gpu_checks import MISMATCH, check_machine, check_smi, driver_versions
+from envkit.model.progress import Noted
+from envkit.model.smi_failures import MISMATCH
+from envkit.operations.gpu_checks import check_machine, check_smi, driver_versions
 from envkit.operations.machine import Machine, described_machine, this_machine
 from envkit.operations.spec_fit import fit_of_lock, fit_of_spec
 from envkit.operations.system_checks import SystemNeed, system_checks
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from envkit.operations.driver_plan import DriverPlan
     from envkit.probes.nvidia_kernel import KernelReport
 
+IN_CONTAINER = "This is a container: the driver is the one of its host, and is upgraded there."
 ROOT = Path("/")
 """Below it lies what the kernel and the system say of themselves."""
 _EXAMPLE = '--driver 535.104.05 --gpu "NVIDIA A100-SXM4-80GB"'
@@ -86,10 +89,12 @@ def preflight(
     driver: str | None = None,
     gpus: Sequence[str] = (),
     platform: str | None = None,
+    cuda: str | None = None,
+    python: str | None = None,
     network: bool = False,
     root: Path | None = None,
 ) -> PreflightResult:
-    """Judge a spec's name, or the file of a spec or of a lock.
+    """Judge a spec's name, a requirement such as ``torch==1.12.1``, or the file of a spec or of a lock.
 
     Args:
         name_or_file: None: the machine alone.
@@ -97,6 +102,8 @@ def preflight(
         driver: of another machine, like ``gpus`` and ``platform``; nothing of this machine counts then.
         gpus: likewise, one name for each.
         platform: likewise.
+        cuda: of the build of a requirement, or "auto", as create takes it.
+        python: a version, instead of the spec's.
         network: whether indexes and channels are asked as well.
         root: whose files tell what the kernel sees; None: this machine's.
 
@@ -106,37 +113,84 @@ def preflight(
     is_described = driver is not None or bool(gpus) or platform is not None
     if is_described and network:
         raise UsageError("--network asks the indexes from here, so it does not go with another machine's description.")
-    spec, lock = (None, None) if name_or_file is None else _wanted(name_or_file, progress)
     root = ROOT if root is None else root
     kernel = look_at_kernel(root)
     machine = described_machine(driver, gpus, platform) if is_described else _here(kernel)
-    fits, checks = _judged(spec, lock, machine)
-    cuda = lock.cuda if lock is not None else spec.cuda if spec is not None else "any"
-    if cuda is not None:  # a CPU build needs none of it
+    wanted = _wanted(name_or_file, cuda, python, machine, progress)
+    spec, lock = wanted.spec, wanted.lock
+    fits, checks = _judged(spec, lock, machine, python)
+    if wanted.cuda is not None:  # a CPU build needs none of it
         checks = [*check_smi(machine, kernel), *checks]
     if not is_described:
-        checks += system_checks(SystemNeed(spec, lock, machine.platform, _prefix(spec), network))
+        checks += system_checks(SystemNeed(spec, lock, machine.platform, _prefix(spec), network, _gpu_count(machine)))
     if any(check.status == "fail" for check in checks):
         fits = False
     is_wrong = fits is False or (fits is None and any(check.is_doubtful for check in checks))
-    routes = _routes(spec, lock, machine) if is_wrong or (spec is None and lock is None) else ()
+    routes = _routes(spec, lock, machine, python) if is_wrong or (spec is None and lock is None) else ()
     wants_driver = any(route.kind == "upgrade-driver" for route in routes) and not is_described
+    in_container = (IN_CONTAINER,) if wants_driver and kernel.is_container else ()
     return PreflightResult(
-        lock.spec if lock is not None else spec.name if spec is not None else None,
+        wanted.name,
         fits,
         _in_words(checks, machine),
         routes,
         machine,
-        _driver_plan(root, kernel, machine) if wants_driver else None,
-        _notes(name_or_file, machine, cuda),
+        _driver_plan(root, kernel, machine) if wants_driver and not in_container else None,
+        (*wanted.notes, *in_container, *_notes(name_or_file, machine, wanted.cuda)),
     )
 
 
-def _wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Lock | None]:
-    """The spec, and its lock where there is one that is current; a lock that was named alone."""
-    from envkit.operations.wanted import read_wanted  # noqa: PLC0415 - without a spec it need not be loaded
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The spec, and its lock where there is one that is current; a lock that was named alone; or nothing.
 
-    return read_wanted(name_or_file, progress)
+    ``notes`` tell why that spec was taken.
+    """
+
+    spec: Spec | None = None
+    lock: Lock | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str | None:
+        return self.lock.spec if self.lock is not None else self.spec.name if self.spec is not None else None
+
+    @property
+    def cuda(self) -> str | None:
+        """Of the build; "any" where nothing in particular is asked for."""
+        return self.lock.cuda if self.lock is not None else self.spec.cuda if self.spec is not None else "any"
+
+
+def _wanted(
+    name_or_file: str | None, cuda: str | None, python: str | None, machine: Machine, progress: Progress
+) -> _Wanted:
+    if name_or_file is None:
+        if cuda is not None or python is not None:
+            raise UsageError("--cuda and --python go with a spec, such as torch==1.12.1.")
+        return _Wanted()
+    from envkit.backends.pythons import is_version  # noqa: PLC0415 - without a spec none of it has to be loaded
+    from envkit.operations.specs import names_file  # noqa: PLC0415
+    from envkit.operations.wanted import is_requirement, lock_of_spec, read_wanted  # noqa: PLC0415
+
+    asks = is_requirement(name_or_file)
+    if cuda not in {None, "auto"} and not asks:
+        why = "The CUDA of a spec is its own."
+        raise UsageError("--cuda V chooses the build of torch==V.", why=why, hint="Describe a machine with --driver V.")
+    if python is not None and not is_version(python):
+        raise UsageError(f"--python {python} is no version.", hint="Write it as in --python 3.9.")
+    if not asks and (cuda is None or names_file(name_or_file)):
+        return _Wanted(*read_wanted(name_or_file, progress))
+    from envkit.operations.options import CreateOptions  # noqa: PLC0415 - nor for a name
+    from envkit.operations.requirement_spec import spec_for  # noqa: PLC0415
+
+    told = Noted()
+    options = CreateOptions(cuda=cuda, python=python)
+    found, _left = spec_for(name_or_file, options, told, machine, is_judged_later=True)
+    return _Wanted(found.spec, lock_of_spec(found), tuple(told.notes))
+
+
+def _gpu_count(machine: Machine) -> int | None:
+    return len(machine.gpus) if machine.driver is not None else None
 
 
 def _here(kernel: KernelReport) -> Machine:
@@ -148,27 +202,29 @@ def _here(kernel: KernelReport) -> Machine:
     return machine if loaded is None else replace(machine, driver=DriverVersion.parse(loaded))
 
 
-def _judged(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[bool | None, list[FitCheck]]:
+def _judged(
+    spec: Spec | None, lock: Lock | None, machine: Machine, python: str | None
+) -> tuple[bool | None, list[FitCheck]]:
     if spec is not None:
-        fit = fit_of_spec(spec, machine, lock)
+        fit = fit_of_spec(spec, machine, lock, python)
     elif lock is not None:
-        fit = fit_of_lock(lock, machine)
+        fit = fit_of_lock(lock, machine, python)
     else:
         return None, list(check_machine(machine))
     return fit.fits, list(fit.checks)
 
 
-def _routes(spec: Spec | None, lock: Lock | None, machine: Machine) -> tuple[Route, ...]:
+def _routes(spec: Spec | None, lock: Lock | None, machine: Machine, python: str | None) -> tuple[Route, ...]:
     """Ways out of what does not fit; the newest build that fits where nothing was asked for."""
     from envkit.operations.routes import newest_fitting, routes_for  # noqa: PLC0415 - what fits needs no way out
 
     if spec is not None:
-        return routes_for(spec, machine)
+        return routes_for(spec, machine, python=python)
     if lock is None:
         newest = newest_fitting(machine)
         return () if newest is None else (newest,)
     torch = lock.torch_version(machine.platform)
-    return () if torch is None else routes_for((torch, lock.cuda), machine, installer=lock.installer)
+    return () if torch is None else routes_for((torch, lock.cuda), machine, installer=lock.installer, python=python)
 
 
 def _driver_plan(root: Path, kernel: KernelReport, machine: Machine) -> DriverPlan:

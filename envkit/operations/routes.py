@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from envkit.compat.card_checks import CARD
@@ -11,15 +12,16 @@ from envkit.compat.releases import newest_of, release_of, releases
 from envkit.compat.tables import driver_need, version_key
 from envkit.model.driver import DriverVersion
 from envkit.model.fit import Route
+from envkit.operations.best_build import Grade, best_of, cpu_of
 from envkit.operations.spec_fit import fit_of
-from envkit.operations.spec_index import spec_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from envkit.compat.releases import Build, Release
+    from envkit.compat.releases import Release
     from envkit.compat.tables import DriverNeed
     from envkit.model.spec import Spec
+    from envkit.operations.best_build import Candidate
     from envkit.operations.machine import Machine
 
 Wanted = tuple[str, str | None]
@@ -47,6 +49,11 @@ class _Search:
     python: str | None = None
     own: str | None = None
 
+    @property
+    def installers(self) -> tuple[str, ...]:
+        """Whose specs count."""
+        return tuple(dict.fromkeys((self.installer, "pip")))
+
 
 def routes_for(
     wanted: Spec | Wanted, machine: Machine, *, installer: str = "pip", python: str | None = None
@@ -69,7 +76,7 @@ def routes_for(
     release = release_of(torch) or newest_of(torch.partition("+")[0])
     search = _Search(release, machine, installer, python, own)
     found = _best(search)
-    routes = [] if found is None else [_use(search, *found)]
+    routes = [] if found is None else [_use(search, found)]
     driver = _driver(search, cuda)
     if driver is not None:
         routes.append(driver)
@@ -80,40 +87,29 @@ def routes_for(
     return tuple(routes)
 
 
-def newest_fitting(machine: Machine, *, installer: str = "pip") -> Route | None:
-    """The newest torch with a CUDA build that fits the machine; a CPU build where none does and that can be told."""
-    if machine.driver is None or not machine.cards:
+def newest_fitting(machine: Machine) -> Route | None:
+    """The newest torch with a CUDA build that fits the machine, or may; a CPU build where that can be told of none."""
+    if machine.driver is None:
         return None
-    search = _Search(None, machine, installer)
-    found = _best(search)
-    return _use(search, *found) if found is not None else next(iter(_cpu(search)), None)
+    search = _Search(None, machine, "pip")
+    found = best_of(machine, releases())
+    return _use(search, found) if found is not None else next(iter(_cpu(search)), None)
 
 
-def _best(search: _Search) -> tuple[Release, Build, str] | None:
-    """The release, build and spec that fit."""
-    for candidate in _candidates(search.release):
-        python = _python(candidate, search)
-        is_other = search.release is not None and candidate is not search.release
-        if python is None or (is_other and search.python not in {None, python}):
-            continue
-        builds = candidate.builds(search.machine.platform)
-        for build in sorted(builds, key=lambda item: version_key(item.cuda or "0"), reverse=True):
-            if build.cuda is None or fit_of(candidate.torch, build.cuda, python, search.machine).fits is not True:
-                continue
-            name = _name(candidate, build, search.installer)
-            if name is not None and name != search.own:
-                return candidate, build, name
-    return None
-
-
-def _candidates(release: Release | None) -> Iterator[Release]:
+def _best(search: _Search) -> Candidate | None:
+    """The build that surely fits: of the torch that is wanted, or else of the newest."""
+    machine, release = search.machine, search.release
+    find = partial(best_of, machine, installers=search.installers, least=Grade.RESERVED, own=search.own)
     if release is not None:
-        yield release
+        is_there = search.python in release.pythons(machine.platform)
+        found = find((release,), python=search.python if is_there else None)
+        if found is not None:
+            return found
+    return find(_others(release), python=search.python)
+
+
+def _others(release: Release | None) -> Iterator[Release]:
     yield from (other for other in releases() if other is not release)
-
-
-def _name(release: Release, build: Build, installer: str) -> str | None:
-    return spec_named(release.torch, build.cuda, installer) or spec_named(release.torch, build.cuda)
 
 
 def _python(release: Release, search: _Search) -> str | None:
@@ -122,21 +118,31 @@ def _python(release: Release, search: _Search) -> str | None:
     return search.python if search.python in pythons else next(reversed(pythons), None)
 
 
-def _use(search: _Search, candidate: Release, build: Build, name: str) -> Route:
-    told = f"torch {candidate.torch} built for CUDA {build.cuda} fits driver and card"
-    if search.release is not None and candidate is not search.release:
-        return Route("use-spec", name, f"No other build of torch {search.release.torch} fits; {told}.")
-    return Route("use-spec", name, f"{told[0].upper() if search.release is None else told[0]}{told[1:]}.")
+def _use(search: _Search, found: Candidate) -> Route:
+    torch, wanted = found.release.torch, search.release
+    told = f"torch {torch} built for CUDA {found.found.spec.cuda}"
+    if not found.fits:
+        return Route("use-spec", found.name, f"T{told[1:]} is the newest that may fit: that cannot be told for sure.")
+    if wanted is not None:
+        other = "" if found.release is wanted else f"No other build of torch {wanted.torch} fits; "
+        return Route("use-spec", found.name, f"{other}{told} fits driver and card.")
+    return Route("use-spec", found.name, f"T{told[1:]} fits driver and card.{newest_told(found.release)}")
+
+
+def newest_told(taken: Release) -> str:
+    """That there is a newer torch than the one that runs here; empty for the newest."""
+    newest = releases()[0].torch
+    return "" if taken.torch == newest else f" The newest is {newest}; {taken.torch} is the newest that runs here."
 
 
 def _cpu(search: _Search) -> list[Route]:
     """A CPU build, of the same torch where there is a spec."""
-    for candidate in _candidates(search.release):
-        build = candidate.build("cpu", search.machine.platform)
-        name = None if build is None else _name(candidate, build, search.installer)
-        if name is not None and name != search.own:
-            why = f"No CUDA build fits driver and card as they are; torch {candidate.torch} runs on the CPU."
-            return [Route("use-spec", name, why)]
+    own = () if search.release is None else (search.release,)
+    for release in (*own, *_others(search.release)):
+        found = cpu_of(release, search.machine, search.installers)
+        if found is not None and found.spec.name != search.own:
+            why = f"No CUDA build fits driver and card as they are; torch {release.torch} runs on the CPU."
+            return [Route("use-spec", found.spec.name, why)]
     return []
 
 
@@ -165,12 +171,12 @@ def _driver_and_build(search: _Search) -> list[Route]:
     found = _best(replace(search, machine=replace(search.machine, driver=_NEWEST_DRIVER)))
     if found is None:
         return []
-    candidate, build, name = found
-    need = driver_need(build.cuda or "", search.machine.driver_platform)
+    cuda = found.found.spec.cuda or ""
+    need = driver_need(cuda, search.machine.driver_platform)
     if need is None or not _may_have(search.machine, need):
         return []
-    told = f"torch {candidate.torch} built for CUDA {build.cuda}"
-    why = f"With driver {need.minimum} or newer, {name} fits: {told}."
+    told = f"torch {found.release.torch} built for CUDA {cuda}"
+    why = f"With driver {need.minimum} or newer, {found.name} fits: {told}."
     return [Route("upgrade-driver", None, why)]
 
 

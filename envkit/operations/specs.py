@@ -135,7 +135,10 @@ def find_spec(name_or_file: str) -> SpecFile:
         return found
     path = resources.lockfiles_dir() / f"{name_or_file}.yaml"
     if name_or_file.endswith(".lock") or not path.is_file():
-        hint = nearest(name_or_file, shipped_names(), "spec")
+        from envkit.operations.spec_hints import hint_for  # noqa: PLC0415 - the tables, which take a while to be read
+
+        names = shipped_names()
+        hint = hint_for(name_or_file, names) or nearest(name_or_file, names, "spec")
         if os.path.lexists(name_or_file):
             hint = f"For the file of that name write {shlex.quote(f'./{name_or_file}')}."
         raise NotFoundError(f"There is no spec {name_or_file!r}.", hint=hint)

@@ -45,6 +45,7 @@ class SystemNeed:
         platform: conda's name of this platform.
         prefix: the folder of the environment, where that is known.
         network: whether indexes and channels are asked.
+        gpus: how many the driver lists; None: not known.
     """
 
     spec: Spec | None
@@ -52,6 +53,7 @@ class SystemNeed:
     platform: str
     prefix: Path | None
     network: bool
+    gpus: int | None = None
 
 
 def system_checks(need: SystemNeed) -> tuple[FitCheck, ...]:
@@ -100,7 +102,7 @@ def _looks(need: SystemNeed) -> list[_Look]:
         looks.append(("user-site", partial(user_site_check, named.python, place, need.lock, environ)))
     looks += [
         ("pip-settings", partial(pip_settings_check, environ)),
-        ("visible-devices", partial(visible_devices_check, environ, is_cpu=is_cpu)),
+        ("visible-devices", partial(visible_devices_check, environ, is_cpu=is_cpu, gpus=need.gpus)),
         ("active-environment", partial(active_environment_check, environ)),
         ("conda", partial(conda_check, need.spec, environ)),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from envkit.model.lock import Lock
@@ -11,6 +12,15 @@ from envkit.operations.specs import SpecFile, find_spec, names_file, read_lock, 
 if TYPE_CHECKING:
     from envkit.model.progress import Progress
     from envkit.model.spec import Spec
+
+
+REQUIREMENT = re.compile(r"torch\s*(?:(?P<operator>[=~!<>]+)\s*(?P<version>.*))?")
+"""A torch that is asked for by its version: ``torch==1.12.1``."""
+
+
+def is_requirement(text: str) -> bool:
+    """Whether a text asks for a torch by its version, instead of naming a spec."""
+    return REQUIREMENT.fullmatch(text.strip()) is not None
 
 
 def read_wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Lock | None]:
@@ -23,10 +33,11 @@ def read_wanted(name_or_file: str, progress: Progress) -> tuple[Spec | None, Loc
     found = read_spec_or_lock(prefix_from(name_or_file), name_or_file, progress) if is_file else find_spec(name_or_file)
     if isinstance(found, Lock):
         return None, found
-    return found.spec, _lock_of(found)
+    return found.spec, lock_of_spec(found)
 
 
-def _lock_of(found: SpecFile) -> Lock | None:
+def lock_of_spec(found: SpecFile) -> Lock | None:
+    """The lock of a spec that is current, or None."""
     for path in (found.lock_path, found.private_lock_path):
         if path.is_file():
             lock = read_lock(path, path.name)

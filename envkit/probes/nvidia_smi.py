@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from envkit import process
 from envkit.errors import ProgramError
 from envkit.model.driver import SmiReport
+from envkit.model.smi_failures import MISMATCH, NOT_FOUND
 from envkit.probes.nvidia_kernel import look_at_kernel
 from envkit.probes.smi_csv import read_row
 from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, library_version
-from envkit.probes.smi_text import MISMATCH, parse_smi
+from envkit.probes.smi_text import parse_smi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,7 +96,7 @@ def query_gpus(
     """
     program = find_nvidia_smi(process.clean_environment(environ).get("PATH", os.defpath), beside=beside)
     if program is None:
-        return SmiReport("error", "command-not-found", "nvidia-smi was not found")
+        return SmiReport("error", NOT_FOUND, "nvidia-smi was not found")
     tool = _Tool(program, environ)
     try:
         done, fields = _query(tool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from envkit.model.smi_failures import MISMATCH, NOT_FOUND
 from envkit.probes.smi_shells import denied, not_found
 
 OF_ONE_GPU = ("gpu-lost", "device-handle-unknown-error", "gpu-requires-reset", "insufficient-permissions")
@@ -18,7 +19,7 @@ _PROCESS = (
 )
 """The beginning of a row with a process of another user, whose name the tool may not show: no failure of the GPU."""
 _OWN = (
-    ("nvml-driver-library-mismatch", "driver/library version mismatch", ""),
+    (MISMATCH, "driver/library version mismatch", ""),
     ("gpu-lost", "gpu is lost", ""),
     ("gpu-requires-reset", "gpu requires reset", ""),
     ("device-handle-unknown-error", "the device handle", rf"{_HANDLE}(?:unknown error|not found|no data|the nvidia|$)"),
@@ -79,7 +80,7 @@ def find_failure(lines: list[str]) -> Failure | None:
 
 def find_shell_failure(lines: list[str]) -> Failure | None:
     """What a shell says instead of the tool."""
-    expressions = (("command-not-found", not_found(_TOOL)), ("permission-denied", denied(_TOOL)))
+    expressions = ((NOT_FOUND, not_found(_TOOL)), ("permission-denied", denied(_TOOL)))
     for line in (*lines, " ".join(line.strip() for line in lines[:_FIRST_LINES])):  # PowerShell breaks its lines
         if "nvidia-smi" in line.lower():
             for kind, expression in expressions:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from envkit.model.driver import SmiReport
+from envkit.model.smi_failures import MISMATCH
 from envkit.probes.smi_csv import parse_bare_csv, parse_csv
 from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, find_shell_failure, library_version
 from envkit.probes.smi_lines import clean_lines
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from envkit.model.driver import Gpu
     from envkit.probes.smi_part import Part
 
-MISMATCH = "nvml-driver-library-mismatch"
 _Value = TypeVar("_Value")
 
 

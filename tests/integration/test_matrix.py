@@ -34,7 +34,8 @@ def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "ma trix.html"
     patch = pytest.MonkeyPatch()
     patch.setattr(
-        operation, "this_machine", lambda: described_machine("525.60.13", ["NVIDIA A100-SXM4-80GB"], "linux-64")
+        "envkit.operations.machine.this_machine",
+        lambda: described_machine("525.60.13", ["NVIDIA A100-SXM4-80GB"], "linux-64"),
     )
     operation.matrix(page=path)
     patch.undo()
@@ -124,7 +125,7 @@ def test_every_field_has_a_label_and_can_be_reached_by_keyboard(shown, page):
 @needs_browser
 def test_names_of_gpus_are_text_and_nothing_else(shown, monkeypatch, tmp_path):
     evil = "</script><script>document.title='evil'</script><!--<img src=x onerror=document.title='evil'>@DATA@"
-    monkeypatch.setattr(operation, "this_machine", lambda: described_machine("525.60.13", [evil]))
+    monkeypatch.setattr("envkit.operations.machine.this_machine", lambda: described_machine("525.60.13", [evil]))
     path = tmp_path / "page.html"
     operation.matrix(page=path)
     shown.open(path.as_uri())

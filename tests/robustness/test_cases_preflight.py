@@ -102,7 +102,7 @@ def test_c21_no_tool_is_not_a_tool_that_failed(machine):
     assert (told["exit"], told["fits"]) == (0, None)
     assert told["machine"]["error_kind"] == "command-not-found"
     assert told["by_id"]["nvidia-smi"]["found"] == "no NVIDIA tool found"
-    assert "fail" not in machine.text()
+    assert "FAIL" not in machine.text()
     machine.smi("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", status=9)
     failed = machine.preflight("torch112-cu113")
     assert failed["machine"]["error_kind"] == "driver-not-loaded"

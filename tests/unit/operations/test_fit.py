@@ -130,3 +130,33 @@ def test_a_cpu_build_asks_no_tool(monkeypatch):
     monkeypatch.setattr(fit, "this_machine", asked)
     check_spec(find_spec("torch213-cpu").spec, CreateOptions())
     check_fit(shipped_lock("torch213-cpu"), "linux-64", CreateOptions(), Silent())
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("12.1", None),
+        ("11.3", None),
+        ("11.0", "With driver 450.80.02 or newer that works"),  # some drivers that serve 11.0 are older, some are not
+        ("10.2", "fails"),
+    ],
+)
+def test_the_cuda_of_the_target_is_judged_by_the_drivers_in_the_table(target, words):
+    notes, options = Notes(), CreateOptions(cuda=target)
+    if words == "fails":
+        with pytest.raises(UnfitMachineError, match="target machine does not fit") as caught:
+            check_fit(shipped_lock(), "linux-64", options, notes)
+        assert "It takes driver 450.80.02 or newer." in caught.value.why
+        return
+    check_fit(shipped_lock(), "linux-64", options, notes)
+    assert (words is None) == (not notes.told)
+    assert all(str(words) in told for told in notes.told)
+
+
+def test_another_machines_gpu_counts_instead_of_this_ones(monkeypatch):
+    on(monkeypatch, "535.104.05", "NVIDIA A100-SXM4-80GB")
+    spec = find_spec("torch112-cu113").spec
+    driver = DriverVersion.parse("570.86.16")
+    with pytest.raises(UnfitMachineError, match="RTX 5090"):
+        check_spec(spec, CreateOptions(driver=driver, gpus=("NVIDIA GeForce RTX 5090",)))
+    check_spec(spec, CreateOptions(driver=driver))

@@ -82,6 +82,22 @@ def test_hidden_gpus(value, status):
     assert visible_devices_check(environ, is_cpu=True).status == "ok"
 
 
+@pytest.mark.parametrize(
+    ("value", "status", "words"),
+    [
+        ("7", "warn", "hides every GPU"),
+        ("0,7", "warn", "only the GPUs before the entry 7"),
+        ("1", "ok", ""),
+        ("0,-1", "ok", ""),
+    ],
+)
+def test_numbers_that_no_gpu_has(value, status, words):
+    found = visible_devices_check({"CUDA_VISIBLE_DEVICES": value}, is_cpu=False, gpus=2)
+    assert found.status == status
+    assert words in (found.why or "")
+    assert visible_devices_check({"CUDA_VISIBLE_DEVICES": value}, is_cpu=True, gpus=2).status == "ok"
+
+
 def test_active_environments(tmp_path):
     here = str(tmp_path)
     assert active_environment_check({}).found == "none"

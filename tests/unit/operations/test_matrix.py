@@ -8,7 +8,6 @@ from envkit.cli.matrix_text import matrix_lines
 from envkit.compat.releases import releases
 from envkit.errors import NotFoundError, StorageError
 from envkit.model.driver import Gpu
-from envkit.operations import matrix as operation
 from envkit.operations.machine import Machine, described_machine
 from envkit.operations.matrix import matrix
 from envkit.operations.matrix_page import versions_text
@@ -21,7 +20,7 @@ def machine(monkeypatch):
 
     def set_machine(driver: str | None, *gpus: str, platform: str = "linux-64") -> Machine:
         made = described_machine(driver, gpus, platform)
-        monkeypatch.setattr(operation, "this_machine", lambda: made)
+        monkeypatch.setattr("envkit.operations.machine.this_machine", lambda: made)
         return made
 
     set_machine(None)
@@ -155,7 +154,7 @@ def test_builds_with_their_specs_and_reasons(machine, monkeypatch):
 def test_gpus_without_a_name_or_twice(machine, monkeypatch, tmp_path):
     gpus = (Gpu(0, None), Gpu(1, "NVIDIA A40"), Gpu(2, "NVIDIA A40"))
     made = Machine("linux-64", machine("535.54.03").driver, gpus, None, is_described=False, smi=None)
-    monkeypatch.setattr(operation, "this_machine", lambda: made)
+    monkeypatch.setattr("envkit.operations.machine.this_machine", lambda: made)
     result = matrix("1.12", page=tmp_path / "page.html")
     assert "a GPU without a name, 2 x NVIDIA A40" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert matrix_lines(result) == [f"Wrote {tmp_path / 'page.html'}: open it in a browser."]

@@ -272,10 +272,49 @@ def test_a_described_machine_is_judged_alone():
     assert asked("torch112-cu113", driver="440.33.01", gpus=[T4]).driver_plan is None
 
 
+def test_a_requirement_is_taken_as_create_takes_it():
+    words = {"driver": "460.32.03", "gpus": [T4]}
+    result = asked("torch==1.12.1", cuda="11.3", python="3.8", **words)
+    assert (result.spec, result.fits) == ("torch112-cu113-py38", True)
+    assert result.notes[0].startswith("Taking the spec torch112-cu113-py38")
+    assert asked("torch==1.12.1", **words).spec == asked("torch112-cu113", cuda="auto", **words).spec
+    wrong = asked("torch112-cu113", python="3.11", **words)
+    assert (wrong.fits, wrong.error.exit_code) == (False, 3)
+    unfit = asked("torch==1.12.1", driver="570.86.16", gpus=["NVIDIA GeForce RTX 5090"])
+    assert (unfit.fits, unfit.error.exit_code) == (False, 3)
+    assert unfit.routes[0].spec == "torch211-cu128"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "error"),
+    [
+        ("torch==1.12.1", {"cuda": "12.1"}, NotFoundError),
+        ("torch112", {}, NotFoundError),
+        ("torch>=2", {}, UsageError),
+        ("torch112-cu113", {"cuda": "11.3"}, UsageError),
+        ("torch112-cu113", {"python": "python3"}, UsageError),
+        (None, {"cuda": "auto"}, UsageError),
+    ],
+)
+def test_wrong_requirements(name, words, error):
+    with pytest.raises(error):
+        asked(name, driver="460.32.03", gpus=[T4], **words)
+
+
+def test_in_a_container_the_driver_is_the_hosts(too_old):
+    put(too_old, ".dockerenv")
+    result = asked("torch112-cu113", root=too_old)
+    assert result.driver_plan is None
+    assert module.IN_CONTAINER in result.notes
+    assert "sudo" not in "\n".join(preflight_lines(result))
+
+
 def test_another_platform():
     result = asked("torch111-cu102", driver="537.13", gpus=[T4], platform="win-64")
     assert result.fits is False
     assert next(check for check in result.checks if check.id == "platform").status == "fail"
+    short = asked("torch111-cu102", driver="537.13", gpus=[T4], platform="windows")
+    assert short.machine.platform == "win-64"
 
 
 def test_without_a_spec_the_newest_build_that_fits_is_told():
@@ -343,6 +382,7 @@ def test_files_of_specs_and_locks(tmp_path):
     ("words", "error"),
     [
         ({"driver": "new"}, UsageError),
+        ({"driver": "535"}, UsageError),
         ({"platform": "linux-32"}, UsageError),
         ({"driver": "535.54.03", "network": True}, UsageError),
     ],

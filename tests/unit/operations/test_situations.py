@@ -251,7 +251,7 @@ def test_the_ways_out(name):
 def test_a_way_out_keeps_the_python_that_was_asked_for():
     machine = described_machine("570.86.10", (RTX5090,))
     (route,) = routes_for(("1.12.1", "11.3"), machine, python="3.9")
-    assert route.spec == "torch28-cu129"  # the newest with wheels for 3.9 and code for the card
+    assert route.spec == "torch28-cu128"  # the newest with wheels for 3.9 and code for the card, without a reserve
 
 
 def test_an_old_card_is_not_sent_to_a_driver_that_does_not_serve_it():

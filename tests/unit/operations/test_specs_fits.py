@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
+from click.testing import CliRunner
+
+from envkit.cli.main import cli
 from envkit.cli.specs_text import fitting_lines, specs_lines
 from envkit.compat.tables import version_key
 from envkit.model.lock import parse_lock
@@ -83,3 +88,13 @@ def test_the_outline_of_a_lock_is_what_stands_in_it():
         text = path.read_text(encoding="utf-8")
         lock = parse_lock(text, path.name)
         assert outline(text) == (lock.spec_sha256, tuple(sorted(lock.platforms)))
+
+
+def test_another_machine_gives_the_same_verdicts_in_specs_and_matrix():
+    words = ["--driver", "570.86.16", "--gpu", "NVIDIA GeForce RTX 5090", "--platform", "linux"]
+    specs = json.loads(CliRunner().invoke(cli, ["specs", *words, "--json"], catch_exceptions=False).output)["specs"]
+    matrix = ["matrix", "--torch", "2.11", *words, "--json"]
+    rows = json.loads(CliRunner().invoke(cli, matrix, catch_exceptions=False).output)["rows"]
+    told = {item["name"]: item["fits"] for item in specs}
+    assert (told["torch211-cu128"], told["torch112-cu113"]) == (True, False)
+    assert {row["spec"]: row["fits"] for row in rows if row["spec"]}.items() <= told.items()
