@@ -29,7 +29,7 @@ class DriverVersion:
             ValueError: ``text`` is none: a placeholder, a word, a single number.
         """
         stripped = text.strip()
-        if re.fullmatch(r"[0-9]+(\.[0-9]+){1,3}", stripped, re.ASCII) is None:
+        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){1,3}", stripped, re.ASCII) is None:
             raise ValueError(f"not a driver version: {text!r}")
         parts = [int(part) for part in stripped.split(".")]
         while parts[-1:] == [0]:

@@ -39,13 +39,6 @@ _FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
         "permission-denied": SmiFailure(
             "nvidia-smi is there, but may not be run.", "Correct the permissions of the program; `ls -l` shows them."
         ),
-        MISMATCH: SmiFailure(
-            "The driver's library is newer or older than the kernel module that is loaded: the driver was "
-            "updated, and the old module still runs.",
-            "Reboot, or stop what uses the GPU and reload the module (`sudo rmmod nvidia_uvm nvidia_drm "
-            "nvidia_modeset nvidia`, then `sudo modprobe nvidia`). In a container: start it again, after the host "
-            "was rebooted.",
-        ),
         "driver-not-loaded": SmiFailure(
             "NVIDIA's kernel module is not loaded, so that the driver does not answer.",
             "Load it (`sudo modprobe nvidia`); where that fails, install the driver again for the running kernel, "
@@ -117,16 +110,51 @@ _FAILURES: Mapping[str, SmiFailure] = MappingProxyType(
 https://docs.nvidia.com/cuda/wsl-user-guide, https://github.com/NVIDIA/nvidia-container-toolkit/issues/48."""
 
 
+_RELOAD = (
+    "Reboot, or stop what uses the GPU and reload the module (`sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset "
+    "nvidia`, then `sudo modprobe nvidia`). In a container: start it again, after the host was rebooted."
+)
+_OLD_LIBRARY = (
+    "Install the libraries of the module's version, or remove the others that come before them (`ldconfig -p | grep "
+    "libnvidia-ml`, LD_LIBRARY_PATH). In a container: start it again with `--gpus all`, so that it gets those of the "
+    "host, and install no driver in it."
+)
+
+
 def explained(report: SmiReport) -> SmiFailure | None:
     """What went wrong, with the versions that differ where they are known; None: nothing did."""
     if report.error_kind is None:
         return None
-    failure = _FAILURES.get(report.error_kind, _UNKNOWN)
-    versions = [
-        f"{what} {version}"
-        for what, version in (("library", report.library_version), ("loaded module", report.module_version))
-        if version is not None
-    ]
-    if report.error_kind != MISMATCH or not versions:
-        return failure
-    return SmiFailure(f"{failure.cause} Here: {', '.join(versions)}.", failure.remedy)
+    if report.error_kind == MISMATCH:
+        return mismatch(report.module_version, report.library_version)
+    return _FAILURES.get(report.error_kind, _UNKNOWN)
+
+
+def mismatch(module: str | None, library: str | None) -> SmiFailure:
+    """What it means that NVIDIA's library is of another version than the kernel module; which is newer, decides.
+
+    Args:
+        module: version of the module that is loaded, None where not known.
+        library: of the library that programs find, at least its first two numbers.
+    """
+    told = [f"{what} {version}" for what, version in (("library", library), ("loaded module", module)) if version]
+    here = f" Here: {', '.join(told)}." if told else ""
+    older, newer = _numbers(library), _numbers(module)
+    count = min(len(older), len(newer))
+    if older[:count] == newer[:count]:
+        cause = (
+            "The driver's library and the kernel module that is loaded are of different versions, most often since the "
+            "driver was updated and not loaded yet."
+        )
+        else_ = "Where the library is the older one (`cat /proc/driver/nvidia/version` tells the module's version)"
+        remedy = f"{_RELOAD} {else_}: {_OLD_LIBRARY[0].lower()}{_OLD_LIBRARY[1:]}"
+        return SmiFailure(f"{cause}{here}", remedy)
+    if older[:count] < newer[:count]:
+        cause = "The driver's library is older than the kernel module that is loaded; a reboot does not change that."
+        return SmiFailure(f"{cause}{here}", _OLD_LIBRARY)
+    cause = "The driver's library is newer than the kernel module that is loaded: the driver was updated, and the old "
+    return SmiFailure(f"{cause}module still runs.{here}", _RELOAD)
+
+
+def _numbers(version: str | None) -> list[int]:
+    return [int(part) for part in (version or "").split(".") if part.isdecimal()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envkit.compat.driver_branches import newest_branch
-from envkit.compat.tables import driver_plans_table
+from envkit.compat.tables import driver_plans_table, version_key
 
 if TYPE_CHECKING:
     from envkit.operations.machine import Machine
@@ -51,6 +51,10 @@ def plan_driver(system: System, kernel: KernelReport, machine: Machine) -> Drive
         kernel: what is loaded there now.
         machine: its GPUs.
     """
+    limits = {newest_branch(card.capability) for card in machine.cards}
+    limit = min(
+        (limit for limit in limits if limit is not None), key=lambda limit: version_key(limit.branch), default=None
+    )
     names = ("wsl",) if system.is_wsl else (system.id, *system.like)
     rows = driver_plans_table()["systems"]
     row = next((row for name in names for row in rows if name in row["ids"]), None)
@@ -59,10 +63,16 @@ def plan_driver(system: System, kernel: KernelReport, machine: Machine) -> Drive
     if row is None:
         told = "Use this system's own package of the driver, or NVIDIA's: https://www.nvidia.com/drivers."
         return DriverPlan(title, (), (told, *notes), "unknown", None)
+    if limit is not None and row["commands"]:
+        row = row.get("branches", {}).get(limit.branch) if len(limits) == 1 else None
+        if row is None:
+            told = f"Take a package of branch {limit.branch} or NVIDIA's: https://www.nvidia.com/drivers."
+            return DriverPlan(title, (), (told, *notes), "unknown", None)
     sources = driver_plans_table()["sources"]
     source = sources[row["src"][0]]
     told = row["note"] if row["status"] != "unconfirmed" else f"That is how it usually goes. {row['note']}"
-    return DriverPlan(title, tuple(row["commands"]), (told, *notes), row["status"], source["url"] or source["name"])
+    commands = () if kernel.is_container else tuple(row["commands"])
+    return DriverPlan(title, commands, (told, *notes), row["status"], source["url"] or source["name"])
 
 
 def _notes(system: System, kernel: KernelReport, machine: Machine) -> tuple[str, ...]:
@@ -70,7 +80,10 @@ def _notes(system: System, kernel: KernelReport, machine: Machine) -> tuple[str,
     for card in machine.cards:
         limit = newest_branch(card.capability)
         if limit is not None:
-            notes.append(f"The last driver branch for {card.name} is {limit.branch} ({limit.known}).")
+            notes.append(
+                f"The newest driver for {card.name} is of branch {limit.branch} ({limit.known}); packages of newer "
+                "ones do not serve it."
+            )
     if system.id == "windows" or system.is_wsl:
         return tuple(notes)
     if kernel.module == "nouveau":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from envkit.model.fit import FitCheck
-from envkit.model.smi_failures import MISMATCH, NOT_FOUND, explained
+from envkit.model.smi_failures import MISMATCH, NOT_FOUND, explained, mismatch
 
 if TYPE_CHECKING:
     from envkit.model.driver import SmiReport
@@ -55,7 +55,8 @@ def _unknown_card(card: Card) -> str | None:
 
 def driver_versions(smi: SmiReport, kernel: KernelReport) -> tuple[str | None, str | None]:
     """Version of the module that the kernel has loaded, and of the driver's libraries on this disk."""
-    return smi.module_version or kernel.module_version, kernel.library_version or smi.library_version
+    # programs find the library first that the tool tells of
+    return smi.module_version or kernel.module_version, smi.library_version or kernel.library_version
 
 
 def _told(
@@ -66,11 +67,9 @@ def _told(
 
 def _mismatch(smi: SmiReport, kernel: KernelReport) -> FitCheck:
     module, library = driver_versions(smi, kernel)
-    versions = f"the kernel has loaded {module or 'an older driver'}, the libraries are {library or 'newer'}"
-    why = f"The driver was updated, but is not loaded yet: {versions}. Programs cannot use the GPU until both agree."
-    hint = "Reboot, or reload it while nothing uses the GPU: `sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia`."
+    cause, remedy = mismatch(module, library)
     found = f"driver {module or '?'} loaded, libraries of {library or '?'}; {smi.found_at}"
-    return _told("warn", found, why, hint)
+    return _told("warn", found, f"{cause} Programs cannot use the GPU until both agree.", remedy)
 
 
 def _not_found(machine: Machine, kernel: KernelReport) -> FitCheck:
@@ -78,7 +77,10 @@ def _not_found(machine: Machine, kernel: KernelReport) -> FitCheck:
     if machine.is_wsl:
         hint = "In WSL it comes with the NVIDIA driver of Windows: install or upgrade that, then `wsl --shutdown`."
     elif kernel.is_container and not kernel.has_device_files:
-        hint = "This is a container without GPUs: start it with `--gpus all` (needs the NVIDIA Container Toolkit)."
+        hint = (
+            "If this is a container that should have a GPU: start it with `--gpus all` "
+            "(needs the NVIDIA Container Toolkit)."
+        )
     elif kernel.module == "nouveau":
         hint = f"The kernel drives the card with nouveau, which serves no CUDA: install NVIDIA's driver.{_seen(kernel)}"
     elif kernel.gpus:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.compat.card_checks import CARD
+from envkit.compat.driver_branches import newest_branch
 from envkit.compat.gpus import near_names
 from envkit.compat.releases import releases
 from envkit.compat.tables import driver_need, version_key
@@ -24,6 +25,17 @@ def newest_cuda(machine: Machine) -> str | None:
     needs = {cuda: driver_need(cuda, machine.driver_platform) for cuda in builds if cuda is not None}
     run = [cuda for cuda, need in needs.items() if need is not None and driver.parts >= version_key(need.minimum)]
     return max(run, key=version_key, default=None)
+
+
+def dropped_cards(machine: Machine) -> tuple[str, ...]:
+    """For each card that the driver is too new for: that its last branch is an older one."""
+    driver = machine.driver
+    limits = [(card, newest_branch(card.capability)) for card in machine.cards]
+    return tuple(
+        f"The newest driver for {card.name} is of branch {limit.branch} ({limit.known}); {driver} does not serve it."
+        for card, limit in limits
+        if limit is not None and driver is not None and driver.parts[0] > int(limit.branch)
+    )
 
 
 def as_described(checks: list[FitCheck], machine: Machine) -> list[FitCheck]:

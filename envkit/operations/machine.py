@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _PLATFORMS = (*MACHINES, "osx-64", "osx-arm64")
 _SHORT = {"linux": "linux-64", "windows": "win-64"}
 """What people call the usual platforms."""
+_SMALLEST_BRANCH = 100
+"""Branches of drivers have had three digits since before CUDA; CUDA's versions begin with one or two."""
 DRIVER_HINT = "Write all of it, as in --driver 535.104.05: nvidia-smi shows it there."
 
 
@@ -116,8 +119,25 @@ def described_machine(driver: str | None, gpus: Sequence[str], platform: str | N
         version = None if driver is None else DriverVersion.parse(driver)
     except ValueError as error:
         raise UsageError(f"--driver {driver} is no version of a driver.", hint=DRIVER_HINT) from error
+    if version is not None:
+        _check_is_driver(version)
     named = tuple(Gpu(index, name.strip() or None) for index, name in enumerate(gpus))
     return Machine(platform or current_platform(), version, named, None, is_described=True, smi=None)
+
+
+def _check_is_driver(version: DriverVersion) -> None:
+    """Refuse numbers that other things have: those of CUDA, and those that Windows gives to drivers."""
+    windows = re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d?(\d)\.(\d{2})(\d{2})", version.text, re.ASCII)
+    if windows is not None:
+        raise UsageError(
+            f"--driver {version} is the number that Windows' Device Manager shows.",
+            hint=f"That is {windows[1]}{windows[2]}.{windows[3]}: the last five digits. Write --driver "
+            f"{windows[1]}{windows[2]}.{windows[3]}.",
+        )
+    if version.parts[:1] < (_SMALLEST_BRANCH,):
+        raise UsageError(
+            f"--driver {version} is no NVIDIA driver that serves CUDA; it may be a version of CUDA.", hint=DRIVER_HINT
+        )
 
 
 def machine_here_or(driver: str | None, gpus: Sequence[str], platform: str | None) -> Machine:

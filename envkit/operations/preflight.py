@@ -242,7 +242,10 @@ def _prefix(spec: Spec | None) -> Path | None:
 
 def _notes(asked: str | None, machine: Machine, cuda: str | None) -> tuple[str, ...]:
     if machine.is_described:
-        return ("Of the machine that you described glibc, processor, memory, disk and paths are not looked at.",)
+        from envkit.operations.known_machine import dropped_cards  # noqa: PLC0415 - for other machines
+
+        told = "Of the machine that you described glibc, processor, memory, disk and paths are not looked at."
+        return (*dropped_cards(machine), told)
     if machine.driver is not None or cuda is None:
         return ()
     word = f" {shlex.quote(asked)}" if asked is not None else ""

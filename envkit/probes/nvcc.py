@@ -20,8 +20,8 @@ LEFT_OUT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#nvcc-environment-variables
 """
-_TOOL = re.compile(r"^.*?\b(\w+): NVIDIA \(R\)", re.MULTILINE | re.ASCII)
-_RELEASE = re.compile(r"\brelease (\d{1,3}\.\d{1,3})\b(?:, V(\d{1,3}\.\d{1,3}(?:\.\d{1,9})*))?", re.ASCII)
+_TOOL = re.compile(r"^.*?\b(\w+) ?: NVIDIA \(R\)", re.MULTILINE | re.ASCII)
+_RELEASE = re.compile(r"\btools, release (\d{1,3}\.\d{1,3})\b(?:, V(\d{1,3}\.\d{1,3}(?:\.\d{1,9})*))?", re.ASCII)
 PROGRAM = "check.exe" if sys.platform == "win32" else "check"
 
 
@@ -40,13 +40,17 @@ class NvccVersion(NamedTuple):
 
 
 def parse_nvcc_version(text: str) -> NvccVersion | None:
-    """Read the output of ``nvcc --version``; None where it is that of another tool (ptxas), or none at all."""
-    tool = _TOOL.search(text)
-    release = _RELEASE.search(text)
-    if release is None or (tool is not None and tool[1] != "nvcc"):
-        return None
-    build = re.search(r"^Build (\S+)\s*$", text, re.MULTILINE)
-    return NvccVersion(release[1], release[2], build and build[1])
+    """Read the first output of ``nvcc --version``; None where there are only those of other tools (ptxas)."""
+    tools = list(_TOOL.finditer(text))
+    ends = [*(tool.start() for tool in tools), len(text)]
+    before = text[: ends[0]]  # without a heading, as `nvcc --version | grep release` leaves it
+    own = [text[tool.end() : end] for tool, end in zip(tools, ends[1:], strict=True) if tool[1] == "nvcc"]
+    for part in (before, *own):
+        release = _RELEASE.search(part)
+        if release is not None:
+            build = re.search(r"^Build (\S+)\s*$", part, re.MULTILINE)
+            return NvccVersion(release[1], release[2], build and build[1])
+    return None
 
 
 @dataclass(frozen=True, slots=True)

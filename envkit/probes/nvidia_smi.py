@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -15,7 +16,7 @@ from envkit.model.driver import SmiReport
 from envkit.model.smi_failures import MISMATCH, NOT_FOUND
 from envkit.probes.nvidia_kernel import look_at_kernel
 from envkit.probes.smi_csv import read_row
-from envkit.probes.smi_failures import Failure, find_failure, library_version
+from envkit.probes.smi_failures import OF_ONE_GPU, Failure, find_failure, library_version
 from envkit.probes.smi_text import parse_smi
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ _REST = ("index", "memory.used", "mig.mode.current")
 """What the banner tells, too; asked for where that is missing, since each run takes its time."""
 
 
+_MOST_LETTERS = 1 << 18
+_WARNING = re.compile(r"warning\b", re.IGNORECASE)
+
+
 class _Tool(NamedTuple):
     """One nvidia-smi, with the variables it is run with."""
 
@@ -41,7 +46,15 @@ class _Tool(NamedTuple):
         return self.run(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
 
     def run(self, *arguments: str) -> process.CompletedProgram:
-        return process.run([self.program, *arguments], timeout_s=TIMEOUT_S, env=self.environ, check=False)
+        done = process.run([self.program, *arguments], timeout_s=TIMEOUT_S, env=self.environ, check=False)
+        return replace(done, stdout=_beginning(done.stdout), stderr=_beginning(done.stderr))
+
+
+def _beginning(text: str) -> str:
+    """Whole lines of it; a sound tool writes far less."""
+    if len(text) <= _MOST_LETTERS:
+        return text
+    return text[: text.rfind("\n", 0, _MOST_LETTERS) + 1 or _MOST_LETTERS]
 
 
 def find_nvidia_smi(path: str, *, beside: Sequence[str | Path] | None = None) -> str | None:
@@ -125,17 +138,20 @@ def _text(done: process.CompletedProgram) -> str:
 
 def _report(done: process.CompletedProgram, fields: Sequence[str], shown: SmiReport) -> SmiReport:
     """What the rows of the query tell; memory in use and MIG are those that the banner shows of the same GPU."""
-    rows = [" ".join(line.split()) for line in done.stdout.splitlines() if line.strip()]
+    rows = list(dict.fromkeys(" ".join(line.split()) for line in done.stdout.splitlines() if line.strip()))
     parsed = [read_row(row, fields) for row in rows]
     banner = {gpu.index: gpu for gpu in shown.gpus}
     gpus = tuple(_completed(gpu, banner.get(gpu.index)) for gpu, _ in filter(None, parsed))
     versions = [version for _, version in filter(None, parsed) if version is not None]
     driver = versions[0] if versions else shown.driver_version
     failure = find_failure(_text(done).split("\n"))
-    complete = None not in parsed and driver is not None and all(gpu.name for gpu in gpus)
-    strange = " ".join(row for row, gpu in zip(rows, parsed, strict=True) if gpu is None)
-    kind = failure.kind if failure is not None and not complete else None
-    return SmiReport("ok" if complete else "partial", kind, strange or None, driver, gpus)
+    strange = [row for row, gpu in zip(rows, parsed, strict=True) if gpu is None]
+    is_whole = all(_WARNING.match(row) for row in strange) and driver is not None and all(gpu.name for gpu in gpus)
+    beside = find_failure([*strange, *done.stderr.splitlines()])
+    is_whole = is_whole and (beside is None or beside.kind not in OF_ONE_GPU)
+    kind = failure.kind if failure is not None and not is_whole else None
+    message = " ".join(strange) or (beside.message if beside is not None and not is_whole else None)
+    return SmiReport("ok" if is_whole else "partial", kind, message, driver, gpus)
 
 
 def _completed(gpu: Gpu, shown: Gpu | None) -> Gpu:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.compat.gpus import gpu_fact
 from envkit.model.driver import DriverVersion, Gpu
-from envkit.probes.smi_part import Part, driver_in, is_placeholder, name_in, without_repeats
+from envkit.probes.smi_part import Part, driver_in, is_placeholder, mib_in, name_in, number_in, without_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +34,11 @@ _CELL_ERRORS = (
     ("gpu-requires-reset", "gpu requires reset"),
     ("insufficient-permissions", "insufficient permissions"),
 )
-_MIB = re.compile(r"(\d+)(?: MiB)?")
+_MIB = re.compile(r"\d+(?: MiB)?")
 _VALUE = re.compile(
     r"-?\d+(?:\.\d+)*(?: (?:MiB|MHz|W|%))?|GPU-[\w-]*|[0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d|P\d{1,2}"
-    r"|Enabled|Disabled|Active|Not Active|Default|Exclusive_Process|[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}|0x[0-9A-F]+",
+    r"|Enabled|Disabled|Active|Not Active|Default|Exclusive_Process|[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}|0x[0-9A-F]+"
+    r"|\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}",
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"\d{3}\.\d+\.\d+", re.ASCII)
@@ -59,10 +60,10 @@ class _Row:
         return next((self.values[name] for name in _IDENTITIES if name in self.values), None)
 
     def gpu(self, number: int) -> Gpu:
-        index, mig = self.values.get("index", ""), self.values.get("mig.mode.current")
+        index, mig = number_in(self.values.get("index")), self.values.get("mig.mode.current")
         capability = self.values.get("compute_cap", "")
         return Gpu(
-            int(index) if index.isdecimal() else number,
+            number if index is None else index,
             name_in(self.values.get("name") or self.values.get("gpu_name") or ""),
             _mib(self.values.get("memory.total")),
             capability if re.fullmatch(r"\d{1,2}\.\d", capability, re.ASCII) else None,
@@ -78,7 +79,7 @@ class _Row:
 def read_row(line: str, fields: Sequence[str]) -> tuple[Gpu, DriverVersion | None] | None:
     """One line of the tool's own answer to a query of ``fields``; None for a line that is no row of it."""
     row = _row(line, fields)
-    if row is None or not row.values["index"].isdecimal():
+    if row is None or number_in(row.values["index"]) is None:
         return None
     return row.gpu(0), row.driver
 
@@ -136,7 +137,7 @@ def _guessed(rows: list[list[str]]) -> list[str] | None:
             return None  # numbers of anything
     else:
         fields[place] = "name"
-    if place == 1 and all(row[0].isdecimal() and int(row[0]) < _MOST_GPUS for row in rows):
+    if place == 1 and all((number_in(row[0]) or 0) < _MOST_GPUS and row[0].isdecimal() for row in rows):
         fields[0] = "index"
     versions = [n for n in range(count) if all(_VERSION.fullmatch(row[n]) for row in rows)]
     if place is not None and len(versions) == 1:
@@ -210,7 +211,7 @@ def _fits(values: dict[str, str]) -> bool:
     for name, value in values.items():
         if name == "?" or is_placeholder(value):
             continue
-        if (name in {"index", "count"} and not value.isdecimal()) or (
+        if (name in {"index", "count"} and number_in(value) is None) or (
             name.startswith("memory.") and not re.match(r"\d+(?: MiB)?(?!\S)", value)
         ):
             return False
@@ -224,22 +225,24 @@ def _fits(values: dict[str, str]) -> bool:
 
 
 def _part(rows: list[_Row]) -> Part:
-    """The GPUs of the rows; of a query that was repeated, those of its first turn."""
+    """The GPUs of the rows; of a query that was repeated, or asked on several hosts, those of its first turn."""
     identities = [row.identity for row in rows]
     turn = rows[: identities[1:].index(identities[0]) + 1] if identities[0] in identities[1:] else rows
     if identities[0] is None:
         turn = rows[:1] if "timestamp" in rows[0].values else rows
     gpus = without_repeats([row.gpu(number) for number, row in enumerate(turn)])
     drivers = {row.driver for row in turn}
+    named = {(row.identity, row.gpu(0).name) for row in rows if row.identity is not None}
+    is_one_host = len(named) == len({identity for identity, _ in named})
     kinds = [row.error_kind for row in turn if row.error_kind is not None]
     return Part(
         gpus,
         drivers.pop() if len(drivers) == 1 else None,
-        is_complete=not kinds and not any(row.is_cut for row in turn),
+        is_complete=is_one_host and not kinds and not any(row.is_cut for row in turn),
         error_kind=kinds[0] if kinds else None,
     )
 
 
 def _mib(value: str | None) -> int | None:
     found = _MIB.match((value or "").strip())
-    return None if found is None else int(found[1])
+    return None if found is None else mib_in(found[0])

@@ -11,16 +11,23 @@ from envkit.probes.smi_shells import denied, not_found
 OF_ONE_GPU = ("gpu-lost", "device-handle-unknown-error", "gpu-requires-reset", "insufficient-permissions")
 """Failures that may concern one GPU beside others that answer."""
 
-_HANDLE = r"unable to determine the device handle for (?:gpu|device) ?[\w:.*]+:?\s*"
+_HANDLE = r"unable to determine the device handle for (?:gpu|device) ?(?:\d{1,3}: *)?[\w:.*]+:?\s*"
+_PROCESS = (
+    r"[\s|>]*\d{1,3}\s+(?:(?:n/a|\d+)\s+){0,2}(?:n/a|\d+)\s+(?:[a-z](?:\+[a-z])*\s+)?insufficient"  # in the table
+    r"|\s*(?:process )?name\s*:"  # in the log
+    r"|(?:gpu-[\w-]+, *)?\d{3,}, *\[?insufficient"  # in an answer to --query-compute-apps
+)
+"""The beginning of a row with a process of another user, whose name the tool may not show: no failure of the GPU."""
 _OWN = (
     (MISMATCH, "driver/library version mismatch", ""),
     ("gpu-lost", "gpu is lost", ""),
     ("gpu-requires-reset", "gpu requires reset", ""),
     ("device-handle-unknown-error", "the device handle", rf"{_HANDLE}(?:unknown error|not found|no data|the nvidia|$)"),
-    ("insufficient-permissions", "insufficient permissions", ""),
+    ("insufficient-permissions", "insufficient permissions", rf"^(?!{_PROCESS}).*insufficient permissions"),
     ("insufficient-permissions", "permission", r"not have (?:sufficient )?permissions? to communicate"),
     ("gpu-access-blocked", "gpu access blocked by the operating system", ""),
     ("driver-not-loaded", "couldn't communicate with", r"couldn't communicate with (?:the )?nvidia driver"),
+    ("driver-not-loaded", "could not communicate with", r"could not communicate with (?:the )?nvidia driver"),
     ("driver-not-loaded", "driver not loaded", ""),
     ("driver-not-loaded", "nvidia driver is not loaded", ""),
     ("driver-not-loaded", "could not open the device file", r"could not open the device file .?/dev/nvidia"),
@@ -28,6 +35,7 @@ _OWN = (
     ("nvml-unknown-error", "failed to initialize nvml: unknown error", ""),
     ("nvml-failed", "failed to initialize nvml: ", r"failed to initialize nvml: \w"),
     ("no-devices", "no devices were found", ""),
+    ("no-devices", "no devices found", r"^\W*no devices found"),
     ("unknown-field", "is not a valid field to query", ""),
     ("container-without-gpu", "could not select device driver", r"driver \S* *with capabilities: \[\[gpu"),
     ("container-without-gpu", "nvidia-container-cli: ", r"container-cli: (?:initialization|device|mount) error"),

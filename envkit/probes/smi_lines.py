@@ -17,6 +17,8 @@ _BARS = dict.fromkeys(map(ord, "\u2502\u2503\u2551\uff5c"), "|")
 _LETTERS = {**_BLANKS, **_NOTHING, **_BARS}
 _ENTITIES = (("&nbsp;", " "), ("&#124;", "|"), ("&gt;", ">"), ("&lt;", "<"), ("&amp;", "&"))
 _ESCAPED_END = re.compile(r"(?:\\r)?\\n")
+_HARD_BREAK = re.compile(r" \\$", re.MULTILINE)
+_BREAKS = 3
 _JOINED = re.compile(r"(?<=[|+]) +(?=[|+])")
 _PREFIX = re.compile(r"^(.{0,160}?)(?:\+-{20,}|\|[ ]*NVIDIA-SMI |={8,}NVSMI LOG=)")
 
@@ -30,6 +32,8 @@ def clean_lines(text: str) -> list[str]:
     if re.search(r"[|+=] *(?:\\r)?\\n", text):  # a string of a program, as it is written in code or in JSON
         text = _ESCAPED_END.sub("\n", text)
     text = re.sub(r"\r*\n|\r+", "\n", text).translate(_LETTERS).expandtabs(8)
+    if len(_HARD_BREAK.findall(text)) >= _BREAKS:  # Markdown's; one is that of a shell
+        text = _HARD_BREAK.sub("", text)
     return _without_prefix(_split(text.split("\n")))
 
 

@@ -14,6 +14,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CUDA = re.compile(r"(\d{1,3}\.\d{1,3})(?![\w.])", re.ASCII)
+_NUMBER = re.compile(r"\d{1,9}")
 BUS_ID = r"[0-9A-Za-z*]{4,16}:[0-9A-Za-z*]{2}:[0-9A-Za-z*]{2}\.[0-9A-Za-z*]"
 """Of PCI; some people blot it out."""
 
@@ -39,6 +40,17 @@ class Part(NamedTuple):
 def is_placeholder(text: str) -> bool:
     """Whether the tool says that it has no value: N/A, ERR!, [Not Supported], ..."""
     return _PLACEHOLDER.fullmatch(text.strip()) is not None
+
+
+def number_in(text: str | None) -> int | None:
+    """A whole number of a size that a count can have; Python reads none of thousands of digits."""
+    found = _NUMBER.fullmatch((text or "").strip())
+    return None if found is None else int(found[0])
+
+
+def mib_in(text: str | None) -> int | None:
+    """A size in MiB."""
+    return number_in((text or "").strip().removesuffix(" MiB"))
 
 
 def driver_in(text: str) -> DriverVersion | None:

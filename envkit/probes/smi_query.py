@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from envkit.model.driver import Gpu
-from envkit.probes.smi_part import BUS_ID, Part, cuda_in, driver_in, name_in
+from envkit.probes.smi_part import BUS_ID, Part, cuda_in, driver_in, mib_in, name_in, number_in
 
 _LINE = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z][^:]*?) *(?:: ?(?P<value>.*))?")
 _GPU = re.compile(rf" *GPU (?:{BUS_ID}|\d+)")
@@ -15,7 +15,6 @@ _MARKS = re.compile(
     r"|GPU UUID|License Status) *(?::|$)|^ *(?:Driver|KMD|CUDA|CUDA UMD) Version {3,}: ",
     re.MULTILINE,
 )
-_MIB = re.compile(r"(\d+)(?: MiB)?")
 _VERSIONS = ("KMD Version", "Driver Version", "CUDA UMD Version", "CUDA Version")
 
 
@@ -54,8 +53,8 @@ class _Block:
         return Gpu(
             index,
             name_in(self.values.get("Product Name", "")),
-            memory_total_mib=_mib(self.values.get("FB Memory Usage/Total")) if is_clear else None,
-            memory_used_mib=_mib(self.values.get("FB Memory Usage/Used")) if is_clear else None,
+            memory_total_mib=mib_in(self.values.get("FB Memory Usage/Total")) if is_clear else None,
+            memory_used_mib=mib_in(self.values.get("FB Memory Usage/Used")) if is_clear else None,
             mig=_mig(self.values.get("MIG Mode/Current")),
         )
 
@@ -83,8 +82,7 @@ def parse_query(lines: list[str]) -> Part | None:
     gpus = tuple(block.gpu(first if first is not None else number) for number, block in enumerate(blocks))
     driver, cuda = (_first(top, *_VERSIONS[:2]), _first(top, *_VERSIONS[2:]))
     version = driver_in(driver)
-    attached = top.get("Attached GPUs", "").strip()
-    wanted = int(attached) if attached.isdecimal() and first is None else 1
+    wanted = (number_in(top.get("Attached GPUs")) or 1) if first is None else 1
     is_whole = version is not None and len(gpus) >= wanted
     return Part(gpus, version, cuda_in(cuda), is_complete=is_whole)
 
@@ -93,7 +91,7 @@ def parse_xml(text: str) -> Part | None:
     """The GPUs of ``nvidia-smi -q -x``, also of one that is cut off; None: the text is none."""
     if "<nvidia_smi_log" not in text and "<driver_version>" not in text:
         return None
-    head, *rest = re.split(r"<gpu id=", text)
+    head, *rest = re.split(r"<gpu(?: id=|>)", text)
     gpus = []
     for number, block in enumerate(rest):
         own = re.sub(r"<mig_devices>.*?(?:</mig_devices>|\Z)", "", block.partition("</gpu>")[0], flags=re.DOTALL)
@@ -103,8 +101,8 @@ def parse_xml(text: str) -> Part | None:
             Gpu(
                 number,
                 name_in(_element(own, "product_name")),
-                memory_total_mib=_mib(_element(told, "total")),
-                memory_used_mib=_mib(_element(told, "used")),
+                memory_total_mib=mib_in(_element(told, "total")),
+                memory_used_mib=mib_in(_element(told, "used")),
                 mig=_mig(_element(own, "current_mig")),
             )
         )
@@ -126,11 +124,6 @@ def _first(values: dict[str, str], *keys: str) -> str:
 def _asked_index(text: str) -> int | None:
     """The GPU that was asked for alone: the log does not tell its number."""
     found = re.search(r"nvidia-smi[^\n]*? (?:-i|--id)[= ]*(\d{1,3})(?![\d,])", text)
-    return None if found is None else int(found[1])
-
-
-def _mib(value: str | None) -> int | None:
-    found = _MIB.fullmatch((value or "").strip())
     return None if found is None else int(found[1])
 
 

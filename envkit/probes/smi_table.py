@@ -37,7 +37,7 @@ _FIRST = re.compile(
 )
 _FIRST_CUT = re.compile(r"\|\s*(?P<index>\d{1,3})\s+(?P<name>[^\s|][^|]*)(?P<bar>\|[^|]*)?$")
 _MODE = re.compile(r"(?P<name>.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM|ERR!|Unknown|Enabled|Disabled)\*?$")
-_MEMORY = re.compile(r"(\d+)\s*Mi?B\s*/(?:\s*(\d+)\s*Mi?B)?")
+_MEMORY = re.compile(r"(?<!\d)(\d{1,9})\s*Mi?B\s*/(?:\s*(\d{1,9})\s*Mi?B)?")
 _RULE = re.compile(r"[\s|+=-]*")
 _GPU_HEADING = re.compile(r"\bGPU\s+Name\b")
 _OTHER_HEADING = re.compile(r"\bprocesses:|\bMIG devices:|\bPID\b|\bGI\s+CI\b", re.IGNORECASE)

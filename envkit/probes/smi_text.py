@@ -5,6 +5,7 @@ A fact is only what the text states; what is cut off, a placeholder or unclear i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from envkit.model.driver import SmiReport
@@ -19,6 +20,7 @@ from envkit.probes.smi_table import parse_table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from envkit.model.driver import Gpu
     from envkit.probes.smi_part import Part
 
 _Value = TypeVar("_Value")
@@ -45,7 +47,21 @@ def parse_smi(text: str) -> SmiReport:
     cuda = main.cuda_version or _agreed(part.cuda_version for part in found if part.driver_version == driver)
     status, kind = _status(main, failure)
     message = None if failure is None else failure.message
-    return SmiReport(status, kind, message, driver, main.gpus, cuda_version=cuda)
+    return SmiReport(status, kind, message, driver, _named(main, found), cuda_version=cuda)
+
+
+def _named(main: Part, found: list[Part]) -> tuple[Gpu, ...]:
+    """The GPUs with names from a list of the same GPUs, where the layout had none."""
+    indices = [gpu.index for gpu in main.gpus]
+    if any(gpu.name for gpu in main.gpus):
+        return main.gpus
+    same = [part for part in found if [gpu.index for gpu in part.gpus] == indices and part.is_complete]
+    names = _agreed(tuple((gpu.name, gpu.name_truncated) for gpu in part.gpus) for part in same if part is not main)
+    if names is None:
+        return main.gpus
+    return tuple(
+        replace(gpu, name=name, name_truncated=is_cut) for gpu, (name, is_cut) in zip(main.gpus, names, strict=True)
+    )
 
 
 def _status(main: Part, failure: Failure | None) -> tuple[Literal["ok", "partial"], str | None]:

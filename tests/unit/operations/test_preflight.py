@@ -161,12 +161,66 @@ def test_windows_and_wsl_have_no_commands_in_linux(tmp_path):
 def test_an_old_card_has_a_last_branch(tmp_path):
     system = SYSTEMS["ubuntu"][0]
     plan = plan_driver(system, look_at_kernel(tmp_path), described_machine("390.116", ("Tesla K80",)))
-    assert "The last driver branch for Tesla K80 is 470 (single)." in plan.notes
+    told = "The newest driver for Tesla K80 is of branch 470 (single); packages of newer ones do not serve it."
+    assert told in plan.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "package"),
+    [
+        ("ubuntu", ("Tesla K80",), "nvidia-driver-470-server"),
+        ("ubuntu", ("GeForce GTX 1080",), "nvidia-driver-580"),
+        ("rocky", ("Tesla V100-SXM2-16GB",), "nvidia-driver:580-dkms"),
+        ("fedora", ("Tesla K80",), None),
+        ("manjaro", ("GeForce GTX 1080",), None),
+        ("leap", ("GeForce GTX 1080",), None),
+        ("ubuntu", ("Tesla K80", "NVIDIA GeForce RTX 5090"), None),
+    ],
+)
+def test_no_plan_brings_a_driver_that_drops_the_card(tmp_path, name, gpus, package):
+    plan = plan_driver(SYSTEMS[name][0], look_at_kernel(tmp_path), described_machine("390.116", gpus))
+    if package is None:
+        assert (plan.commands, plan.known) == ((), "unknown")
+        assert "Take a package of branch" in plan.notes[0]
+    else:
+        assert plan.commands[-1].endswith(f" install {package}")
+        assert (plan.known, (plan.source or "")[:8]) == ("single", "https://")
+
+
+@pytest.mark.parametrize(("driver", "is_told"), [("610.43.02", True), ("470.82.01", False)])
+def test_a_described_driver_that_drops_the_card_is_told(driver, is_told):
+    notes = preflight(None, Silent(), driver=driver, gpus=("Tesla K80", "Tesla T4"), platform="linux-64").notes
+    told = f"The newest driver for Tesla K80 is of branch 470 (single); {driver} does not serve it."
+    assert (told in notes) is is_told
+
+
+def test_in_a_container_no_driver_is_installed(tmp_path):
+    put(tmp_path, ".dockerenv", "")
+    plan = plan_driver(SYSTEMS["ubuntu"][0], look_at_kernel(tmp_path), described_machine("440.33.01", (T4,)))
+    assert plan.commands == ()
+
+
+@pytest.mark.parametrize(
+    ("driver", "told"),
+    [
+        ("12.2", "may be a version of CUDA"),
+        ("11.7.1", "may be a version of CUDA"),
+        ("27.21.14.5671", "That is 456.71"),
+        ("31.0.15.2727", "That is 527.27"),
+        ("9.18.13.4725", "That is 347.25"),
+        ("580", "Write all of it"),
+    ],
+)
+def test_numbers_that_are_no_drivers_are_told(driver, told):
+    with pytest.raises(UsageError) as error:
+        described_machine(driver, ())
+    assert told in f"{error.value.message} {error.value.hint}"
 
 
 def test_each_row_of_the_table_has_known_sources_and_words():
     table = driver_plans_table()
-    rows = [*table["systems"], *table["last_branches"]]
+    branches = [row for system in table["systems"] for row in system.get("branches", {}).values()]
+    rows = [*table["systems"], *table["last_branches"], *branches]
     assert {source for row in rows for source in row["src"]} <= set(table["sources"])
     assert {row["status"] for row in rows} <= {"confirmed", "single", "unconfirmed"}
     names = [name for row in table["systems"] for name in row["ids"]]

@@ -98,6 +98,29 @@ def test_query_gpus_with_a_lost_gpu_beside_a_good_one_is_partial(fake_smi):
     assert report.gpus == (Gpu(0, "Tesla T4", 15109, "7.5"),)
 
 
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ("WARNING: infoROM is corrupted at gpu 0000:01:00.0", None),
+        ("Unable to determine the device handle for GPU1: 0000:34:00.0: Unknown Error", "device-handle-unknown-error"),
+    ],
+)
+def test_query_gpus_with_a_line_beside_the_rows(fake_smi, told, kind):
+    """A warning leaves nothing out; a GPU that cannot be reached does."""
+    report = query_gpus(on_path(fake_smi(f"{told}\n0, Tesla T4, 535.54.03, 15109, 7.5\n")))
+    assert (report.status, report.error_kind) == ("ok" if kind is None else "partial", kind)
+    assert (report.message, report.gpus) == (told, (Gpu(0, "Tesla T4", 15109, "7.5"),))
+
+
+def test_query_gpus_reads_no_flood(fake_smi):
+    assert len(query_gpus(on_path(fake_smi("x" * 400_000))).message or "") == 300
+
+
+def test_query_gpus_reads_repeated_rows_once(fake_smi):
+    report = query_gpus(on_path(fake_smi("0, Tesla T4, 535.54.03, 15109, 7.5\n" * 20_000)))
+    assert (report.status, report.gpus) == ("ok", (Gpu(0, "Tesla T4", 15109, "7.5"),))
+
+
 def test_query_gpus_believes_good_rows_of_a_query_that_failed(fake_smi):
     report = query_gpus(on_path(fake_smi("0, Tesla T4, 535.54.03, 15109, 7.5\n", status=14)))
     assert (report.status, report.exit_status) == ("ok", 14)

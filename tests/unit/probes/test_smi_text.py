@@ -39,6 +39,8 @@ SHELLS = {
     "zsh": "zsh: command not found: nvidia-smi",
     "fish": "fish: Unknown command: nvidia-smi",
     "Ubuntu": "Command 'nvidia-smi' not found, but can be installed with:\n\nsudo apt install nvidia-utils-390",
+    "NixOS": "The program 'nvidia-smi' is not in your PATH. It is provided by several packages.",
+    "Ubuntu 14.04": "The program 'nvidia-smi' is currently not installed. You can install it by typing:\nsudo x",
     "sudo": "sudo: nvidia-smi: command not found",
     "which": "/usr/bin/which: no nvidia-smi in (/usr/local/bin:/usr/bin)",
     "a path": "-bash: /usr/bin/nvidia-smi: No such file or directory",
@@ -112,6 +114,9 @@ FAILURES = {
     "Failed to initialize NVML: Not Found": "nvml-failed",
     "Unable to determine the device handle for GPU 0000:41:00.0: GPU requires reset": "gpu-requires-reset",
     "Unable to determine the device handle for gpu 0000:04:00.0: Not Found": "device-handle-unknown-error",
+    "Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error": "device-handle-unknown-error",
+    "No devices found.": "no-devices",
+    "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver.": "driver-not-loaded",
     'Field "compute_cap" is not a valid field to query.': "unknown-field",
     "bash: /usr/bin/nvidia-smi: Permission denied": "permission-denied",
     'docker: could not select device driver "" with capabilities: [[gpu]].': "container-without-gpu",
@@ -126,10 +131,48 @@ def test_failures_are_told_apart():
         assert (report.status, report.error_kind, report.message) == ("error", kind, text)
 
 
+def test_processes_of_other_users_are_no_failure():
+    for row in (
+        "|    0      1380    C+G   Insufficient Permissions                   N/A      |",
+        "|    0   N/A  N/A            1380    C+G   Insufficient Permissions              N/A      |",
+        "|    0      1380  Insufficient Permissions                             N/A      |",
+        "            Name                          : Insufficient Permissions",
+        "pid, process_name, used_gpu_memory [MiB]\n1380, [Insufficient Permissions], [N/A]",
+    ):
+        assert parse_smi(f"{row}\n").error_kind in {None, "unknown-text"}, row
+    assert parse_smi("0, [Insufficient Permissions], 1\n").error_kind == "insufficient-permissions"
+
+
+def test_numbers_of_thousands_of_digits_are_none():
+    """Python refuses to read them."""
+    many = "9" * 5000
+    for text in (
+        f"{HEAD}{FIRST}| N/A   52C    P0            628W /  700W |   {many}MiB / {many}MiB |    100%      Default |",
+        f"index, name, memory.total [MiB], memory.used [MiB]\n{many}, NVIDIA H200, {many} MiB, {many} MiB",
+        f"{many}, NVIDIA H200, {many}, 0, {many}",
+        f"{many}.1, NVIDIA H200, {many}.2.3",
+        f"NVSMI LOG\nAttached GPUs   : {many}\nGPU {many}\n    FB Memory Usage\n        Total   : {many} MiB\n",
+        f"<driver_version>{many}.1</driver_version><gpu id='0'><fb_memory_usage><total>{many} MiB</total>",
+        f"GPU {many}: NVIDIA H200 (UUID: x)\n",
+        f"NVIDIA-SMI {many}.1 Driver Version: {many}.1 CUDA Version: {many}.{many}",
+    ):
+        for gpu in parse_smi(f"{text}\n").gpus:
+            assert (gpu.index, gpu.memory_total_mib, gpu.memory_used_mib) in {(0, None, None), (0, None, 0)}, text[:40]
+
+
 def test_the_library_of_a_mismatch_is_told_but_not_a_number_that_may_be_cut():
     text = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.54"
     assert parse_smi(f"{text}\n").library_version == "535.54"
     assert parse_smi(text).library_version is None
+
+
+def test_lists_of_two_hosts_are_not_complete():
+    first = "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-a)\nGPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-b)\n"
+    second = "GPU 0: NVIDIA H100 PCIe (UUID: GPU-c)\nGPU 1: NVIDIA H100 PCIe (UUID: GPU-d)\n"
+    for text in (first + second, "index, name\n0, NVIDIA A100-SXM4-40GB\n1, NVIDIA A100-SXM4-40GB\n0, Tesla T4\n"):
+        report = parse_smi(text)
+        assert (report.status, [gpu.name for gpu in report.gpus]) == ("partial", ["NVIDIA A100-SXM4-40GB"] * 2)
+    assert parse_smi(first + first).status == parse_smi(first).status == "ok"
 
 
 def test_an_output_that_mixes_layouts_tells_one_of_them():

@@ -40,6 +40,20 @@ def test_parse_nvcc_version_of_anything_else_is_none(text):
     assert parse_nvcc_version(text) is None
 
 
+NVCC = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 11.0, V11.0.194\n"
+PTXAS = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 11.8, V11.8.89\n"
+
+
+@pytest.mark.parametrize("text", [f"CentOS Linux release 7.9.2009 (Core)\n{NVCC}", PTXAS + NVCC, NVCC + PTXAS])
+def test_parse_nvcc_version_among_other_outputs(text):
+    assert parse_nvcc_version(text) == ("11.0", "11.0.194", None)
+
+
+def test_parse_nvcc_version_of_other_releases_is_none():
+    assert parse_nvcc_version("CentOS Linux release 7.9.2009 (Core)\n") is None
+    assert parse_nvcc_version(PTXAS) is None
+
+
 def test_parse_nvcc_version_without_the_compilers_number():
     assert parse_nvcc_version("Cuda compilation tools, release 11.3") == ("11.3", None, None)
 
