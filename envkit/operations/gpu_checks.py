@@ -55,8 +55,10 @@ def _unknown_card(card: Card) -> str | None:
 
 def driver_versions(smi: SmiReport, kernel: KernelReport) -> tuple[str | None, str | None]:
     """Version of the module that the kernel has loaded, and of the driver's libraries on this disk."""
-    # programs find the library first that the tool tells of
-    return smi.module_version or kernel.module_version, smi.library_version or kernel.library_version
+    told, on_disk = smi.library_version, kernel.library_version
+    is_same = told is None or f"{on_disk}.".startswith(f"{told}.")  # the tool leaves out the last number
+    # where both differ, programs find the one first that the tool tells of
+    return smi.module_version or kernel.module_version, on_disk if is_same else told
 
 
 def _told(
