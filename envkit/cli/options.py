@@ -235,9 +235,9 @@ def to_create_options(values: dict[str, Any]) -> CreateOptions:
     from envkit.operations.options import CreateOptions  # noqa: PLC0415
 
     cuda = values["cuda"]
-    if cuda not in {None, "auto"} and re.fullmatch(r"\d+\.\d+", cuda, re.ASCII) is None:
+    if cuda not in {None, "auto", "cpu"} and re.fullmatch(r"\d+\.\d+", cuda, re.ASCII) is None:
         raise click.UsageError(
-            f"--cuda {cuda} is no version. Write it as in --cuda 12.4, or --cuda auto; torch==V+cpu is the CPU build."
+            f"--cuda {cuda} is no version. Write it as in --cuda 12.4, --cuda auto, or with torch==V --cuda cpu."
         )
     return CreateOptions(
         name=values["name"],

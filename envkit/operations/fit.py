@@ -124,7 +124,10 @@ def _target_cuda(options: CreateOptions) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"(\d+)\.(\d+)", str(options.cuda))
     if found is None:
-        raise UsageError(f"--cuda {options.cuda} is no version.", hint="Write it as in --cuda 12.4, or --cuda auto.")
+        raise UsageError(
+            f"--cuda {options.cuda} is no version.",
+            hint="Write it as in --cuda 12.4, or --cuda auto. Another build is another spec: `envkit specs`.",
+        )
     return int(found[1]), int(found[2])
 
 

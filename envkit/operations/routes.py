@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Wanted = tuple[str, str | None]
 """A torch version and its build CUDA."""
 
+_NO_CUDA = "No CUDA build among the specs fits driver and card as they are; t"
+
 _NEWEST_DRIVER = DriverVersion((10**6,), "newest")
 """A driver that is new enough for everything, to find what a newer one would serve."""
 
@@ -75,6 +77,10 @@ def routes_for(
         torch, cuda, installer, own = wanted.torch_version or "", wanted.cuda, wanted.installer, wanted.name
     release = release_of(torch) or newest_of(torch.partition("+")[0])
     search = _Search(release, machine, installer, python, own)
+    if cuda is None:
+        return tuple(_cpu(search, "T"))
+    if not isinstance(wanted, tuple) and machine.platform not in wanted.platforms:
+        cuda = None
     found = _best(search)
     routes = [] if found is None else [_use(search, found)]
     driver = _driver(search, cuda)
@@ -83,7 +89,7 @@ def routes_for(
     elif found is None:
         routes += _driver_and_build(search)
     if found is None:
-        routes += _cpu(search)
+        routes += _cpu(search, _NO_CUDA)
     return tuple(routes)
 
 
@@ -93,7 +99,7 @@ def newest_fitting(machine: Machine) -> Route | None:
         return None
     search = _Search(None, machine, "pip")
     found = best_of(machine, releases())
-    return _use(search, found) if found is not None else next(iter(_cpu(search)), None)
+    return _use(search, found) if found is not None else next(iter(_cpu(search, _NO_CUDA)), None)
 
 
 def _best(search: _Search) -> Candidate | None:
@@ -135,14 +141,13 @@ def newest_told(taken: Release) -> str:
     return "" if taken.torch == newest else f" The newest is {newest}; {taken.torch} is the newest that runs here."
 
 
-def _cpu(search: _Search) -> list[Route]:
-    """A CPU build, of the same torch where there is a spec."""
+def _cpu(search: _Search, told: str) -> list[Route]:
+    """A CPU build, of the same torch where there is a spec; ``told`` ends with the T of torch."""
     own = () if search.release is None else (search.release,)
     for release in (*own, *_others(search.release)):
         found = cpu_of(release, search.machine, search.installers)
         if found is not None and found.spec.name != search.own:
-            why = f"No CUDA build fits driver and card as they are; torch {release.torch} runs on the CPU."
-            return [Route("use-spec", found.spec.name, why)]
+            return [Route("use-spec", found.spec.name, f"{told}orch {release.torch} runs on the CPU.")]
     return []
 
 
@@ -153,15 +158,19 @@ def _driver(search: _Search, cuda: str | None) -> Route | None:
     if need is None or cuda is None or machine.driver is None or machine.driver.parts >= version_key(need.minimum):
         return None
     python = None if release is None else _python(release, search)
+    is_sure = False
     if release is not None and python is not None:
-        checks = fit_of(release.torch, cuda, python, machine).checks
-        if any(check.status == "fail" for check in checks if check.id == CARD):
+        newer = DriverVersion(version_key(need.minimum), need.minimum)
+        fit = fit_of(release.torch, cuda, python, replace(machine, driver=newer))
+        if any(check.status == "fail" for check in fit.checks if check.id in {CARD, "build"}):
             return None
+        is_sure = fit.fits is True
     if not _may_have(machine, need):
         return None
     has_full = need.toolkit is not None and _may_have(machine, replace(need, minimum=need.toolkit))
     full = f"; {need.toolkit} or newer serves all of CUDA {cuda}" if has_full else ""
-    return Route("upgrade-driver", None, f"Driver {need.minimum} or newer runs it{full}.")
+    told = "runs it" if is_sure else f"is new enough for CUDA {cuda}"
+    return Route("upgrade-driver", None, f"Driver {need.minimum} or newer {told}{full}.")
 
 
 def _driver_and_build(search: _Search) -> list[Route]:

@@ -61,7 +61,7 @@ def test_a_spec_without_a_lock_is_judged_before_an_index_is_asked(unlocked):
     with pytest.raises(UnfitMachineError, match=r"driver 440\.33\.01, needed 450\.80\.02") as caught:
         create_module.create(unlocked, OLD, Silent())
     assert caught.value.exit_code == 3
-    assert "450.80.02 or newer runs it" in caught.value.hint
+    assert "450.80.02 or newer is new enough for CUDA 11.3" in caught.value.hint
     assert "--force" in caught.value.hint
 
 

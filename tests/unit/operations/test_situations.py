@@ -10,6 +10,7 @@ from envkit.model.driver import DriverVersion, Gpu
 from envkit.operations.machine import Machine, described_machine
 from envkit.operations.routes import newest_fitting, routes_for
 from envkit.operations.spec_fit import fit_of
+from envkit.operations.specs import find_spec
 
 T4, K80, K40, GTX1080 = "Tesla T4", "Tesla K80", "Tesla K40m", "NVIDIA GeForce GTX 1080 Ti"
 V100, RTX3090, RTX4090, RTX5090 = (
@@ -302,3 +303,30 @@ def test_the_newest_build_for_a_machine():
     assert newest_fitting(described_machine("535.104.05", (A100,))).spec == "torch211-cu128"
     assert newest_fitting(described_machine("470.82.01", (K40,))).spec.endswith("-cpu")
     assert newest_fitting(described_machine(None, (A100,))) is None
+
+
+def spec_routes(name: str, driver: str, gpu: str, platform: str) -> list[tuple[str, str | None]]:
+    machine = described_machine(driver, [gpu], platform)
+    return [(route.kind, route.spec) for route in routes_for(find_spec(name).spec, machine)]
+
+
+def test_a_cpu_build_is_answered_by_a_cpu_build_of_the_platform():
+    # torch 2.14 for the CPU ships for Windows alone: on Linux the newest one that does
+    assert spec_routes("torch2.14.0-cpu", "418.87.01", "Tesla V100-SXM2-16GB", "linux-64") == [
+        ("use-spec", "torch213-cpu")
+    ]
+
+
+def test_a_newer_driver_is_no_way_to_a_spec_of_another_platform():
+    machine = described_machine("452.39", ["GeForce RTX 3080"], "win-64")
+    spec = find_spec("torch2.14.0-cu130").spec
+    assert "win-64" not in spec.platforms
+    assert not any(route.why.startswith("Driver 580") for route in routes_for(spec, machine))
+
+
+def test_a_newer_driver_runs_a_build_only_where_that_is_sure():
+    gpu, old = ["Tesla T4"], "440.33.01"
+    (known,) = [route for route in routes_for(("1.12.1", "11.3"), described_machine(old, gpu)) if route.spec is None]
+    assert known.why.startswith("Driver 450.80.02 or newer runs it")
+    (unknown,) = [route for route in routes_for(("1.12.1", "11.3"), described_machine(old, [])) if route.spec is None]
+    assert unknown.why.startswith("Driver 450.80.02 or newer is new enough for CUDA 11.3")
