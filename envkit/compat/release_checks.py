@@ -73,7 +73,7 @@ def _published(wanted: str, known: str) -> FitCheck:
     if known in MAY_REFUSE:
         return FitCheck("build", "ok", wanted, None, source=VERSIONS, known=known)
     why = "That this build was published is not confirmed."
-    return FitCheck("build", "warn", wanted, None, why, "Its index tells.", VERSIONS, known)
+    return FitCheck("build", "warn", wanted, None, why, "Its index tells.", VERSIONS, known, is_doubtful=True)
 
 
 def _weakest(words: Sequence[str]) -> str:
