@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.model.smi_failures import _FAILURES
+from envkit.model.smi_failures import _FAILURES, MISMATCH
 from tests.support.smi import DATA
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text(encoding="utf-8")
@@ -44,4 +44,4 @@ def test_the_page_tells_every_kind_of_failure():
     kinds = {
         kind for row in re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE) for kind in re.findall(r"`([^`]+)`", row)
     }
-    assert kinds == {*_FAILURES, "failed"}
+    assert kinds == {*_FAILURES, MISMATCH, "failed"}
