@@ -21,7 +21,11 @@ LEFT_OUT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#nvcc-environment-variables
 """
 _TOOL = re.compile(r"^.*?\b(\w+) ?: NVIDIA \(R\)", re.MULTILINE | re.ASCII)
-_RELEASE = re.compile(r"\btools, release (\d{1,3}\.\d{1,3})\b(?:, V(\d{1,3}\.\d{1,3}(?:\.\d{1,9})*))?", re.ASCII)
+_RELEASE = re.compile(
+    r"(?:\btools, |^[^\S\n]*)release (\d{1,3}\.\d{1,3})\b(?:, V(\d{1,3}\.\d{1,3}(?:\.\d{1,9})*))?",
+    re.ASCII | re.MULTILINE,
+)
+"""Not the release of a system, "CentOS Linux release 7.9"; wrappers may print the words from "release" on alone."""
 PROGRAM = "check.exe" if sys.platform == "win32" else "check"
 
 

@@ -180,3 +180,8 @@ def test_one_that_envkit_has_installed_has_its_version_in_its_name(tmp_path):
     (folder / ".envkit").mkdir()
     (folder / ".envkit" / "toolkit.yaml").write_text("schema: 1\n")
     assert read_version(folder).version == "13.2.1"
+
+
+def test_parse_nvcc_version_of_a_wrapper_that_prints_the_release_alone():
+    assert parse_nvcc_version("release 11.3\n") == ("11.3", None, None)
+    assert parse_nvcc_version("wrapped\n release 11.8, V11.8.89\n") == ("11.8", "11.8.89", None)
