@@ -21,7 +21,7 @@ def unpacked_pip(wheel: Path) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         members = [item for item in archive.infolist() if item.filename.startswith("pip/") and not item.is_dir()]
         if not _is_whole(folder, members):
-            with contextlib.suppress(OSError):  # such as when another envkit was quicker
+            with contextlib.suppress(OSError):  # no room, or another envkit was quicker
                 _unpack(archive, members, folder)
     return (folder if _is_whole(folder, members) else wheel) / "pip"
 
@@ -32,8 +32,9 @@ def _unpack(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], folder: Pa
     new = Path(tempfile.mkdtemp(prefix=fs.temporary_start(), dir=folder.parent))
     try:
         archive.extractall(new, members)
-        fs.remove_tree(folder)
-        new.rename(folder)
+        if not _is_whole(folder, members):  # by another envkit meanwhile, whose pip may be running from it
+            fs.remove_tree(folder)
+            new.rename(folder)
     finally:
         fs.remove_tree(new)
 

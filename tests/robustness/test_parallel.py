@@ -113,7 +113,7 @@ def test_whoever_looks_meanwhile_is_told_the_truth(world, replace):
             (["info", place.env, "--json"], {0, 9}),
             (["run", place.env, "--", "python", "-B", "-c", "import torch, marker, filler"], {0, 125}),
         ):
-            done = world.envkit(*command)
+            done = world.run(world.argv(*command))  # started anew: a state is old soon after it was seen
             assert done.code in codes, f"{command}: {done.told}"
             assert "Traceback" not in done.err
             if command[0] == "list":

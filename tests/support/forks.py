@@ -47,6 +47,14 @@ class Server:
             )
         atexit.register(self.close)
 
+    def send(self, request: bytes, files: Sequence[BinaryIO]) -> None:
+        """Ask for a process that gets these files."""
+        try:
+            socket.send_fds(self.socket, [request], [file.fileno() for file in files])
+        except BrokenPipeError:
+            said = self.process.communicate()[1].decode(errors="replace")
+            raise AssertionError(f"the server ended with {self.process.returncode}: {said}") from None
+
     def close(self) -> None:
         """Let it end."""
         self.socket.close()
@@ -92,7 +100,7 @@ def run_envkit(
         )
     with contextlib.ExitStack() as stack:
         files = _Files(stack)
-        socket.send_fds(server().socket, [request], [file.fileno() for file in files.theirs])
+        server().send(request, files.theirs)
         for file in files.theirs:
             file.close()
         files.stdin.write(given)

@@ -54,3 +54,18 @@ def test_one_that_breaks_off_leaves_nothing(wheel, monkeypatch):
     assert unpacked_pip(wheel) == wheel / "pip"
     assert files(cache_dir() / "pip") == []
     assert list((cache_dir() / "pip").iterdir()) == []
+
+
+def test_one_that_another_envkit_has_unpacked_meanwhile_stays(wheel, monkeypatch):
+    unpack = zipfile.ZipFile.extractall
+    marks = []
+
+    def slow(archive, *arguments):
+        unpack(archive, *arguments)
+        monkeypatch.setattr(zipfile.ZipFile, "extractall", unpack)
+        marks.append(unpacked_pip(wheel) / "in use")
+        marks[0].touch()
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", slow)
+    unpacked_pip(wheel)
+    assert marks[0].exists()
