@@ -80,6 +80,38 @@ def nvidia_smi(_folder: Path, python: str) -> None:
     said(f"driver {report.driver_version}, {len(report.gpus)} GPUs, compute capability {capability}")
 
 
+def fits(_folder: Path, python: str) -> None:
+    """Every form of the answer tells the same facts, and a torch that computes here is not said to be unfit."""
+    try:
+        from envkit.compat.gpus import gpu_fact  # noqa: PLC0415 - needs more than the standard library
+        from envkit.operations.machine import this_machine  # noqa: PLC0415
+        from envkit.operations.spec_fit import fit_of  # noqa: PLC0415
+        from envkit.probes.smi_text import parse_smi  # noqa: PLC0415
+    except ImportError as error:
+        skip(f"envkit's tables cannot be read with this Python: {error}")
+    asked = query_gpus()
+    for words in ([], ["-q"]):
+        text = subprocess.run(["nvidia-smi", *words], check=True, capture_output=True, text=True).stdout
+        read = parse_smi(text)
+        note(read)
+        assert (read.status, read.driver_version, read.cuda_version) == ("ok", asked.driver_version, asked.cuda_version)
+        assert len(read.gpus) == len(asked.gpus)
+        for one, other in zip(read.gpus, asked.gpus, strict=True):
+            assert str(other.name).startswith(str(one.name).removesuffix("..."))
+            assert one.memory_total_mib == other.memory_total_mib
+    fact = gpu_fact(asked.gpus[0].name)
+    assert fact is None or asked.gpus[0].compute_capability in {fact.capability, *fact.others}, fact
+    torch, build = torch_says(python, "torch.__version__"), torch_says(python, "torch.version.cuda")
+    version = subprocess.run(
+        [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=True, capture_output=True, text=True
+    )
+    fit = fit_of(torch, build, version.stdout.strip(), this_machine())
+    for check in fit.checks:
+        note(check)
+    assert not [check for check in fit.checks if check.status == "fail" and check.id != "build"], fit
+    said(f"torch {torch} for CUDA {build}: fits {fit.fits}; the table knows the GPU: {fact is not None}")
+
+
 def verify(_folder: Path, python: str) -> None:
     """All layers pass and measure something."""
     build = torch_says(python, "torch.version.cuda")
@@ -193,6 +225,6 @@ def compile_flags(nvcc: Path) -> str:
 
 if __name__ == "__main__":
     part, work, program = sys.argv[1:]
-    {item.__name__: item for item in (nvidia_smi, verify, hidden, toolkits, activation, cuda_check)}[part](
+    {item.__name__: item for item in (nvidia_smi, fits, verify, hidden, toolkits, activation, cuda_check)}[part](
         Path(work), program
     )

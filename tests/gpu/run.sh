@@ -71,7 +71,7 @@ check "the check script sees a hidden GPU" \
     expect_status 10 env CUDA_VISIBLE_DEVICES= "$python" "$probe" --expect '{}'
 check "the check script, under another build's CUDA" \
     expect_status 6 "$python" "$probe" --expect '{"build_cuda": "1.0", "packages": {}}'
-for part in nvidia_smi verify hidden toolkits activation cuda_check; do
+for part in nvidia_smi fits verify hidden toolkits activation cuda_check; do
     check "$part" "$python" "$here/probes.py" "$part" "$work" "$python"
 done
 [ "$failed" = 0 ] && tell pass "all checks"
