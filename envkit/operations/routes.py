@@ -13,7 +13,7 @@ from envkit.compat.tables import driver_need, version_key
 from envkit.model.driver import DriverVersion
 from envkit.model.fit import Route
 from envkit.operations.best_build import Grade, best_of, cpu_of
-from envkit.operations.spec_fit import fit_of
+from envkit.operations.spec_fit import fit_of, fit_of_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,11 +182,21 @@ def _driver_and_build(search: _Search) -> list[Route]:
         return []
     cuda = found.found.spec.cuda or ""
     need = driver_need(cuda, search.machine.driver_platform)
-    if need is None or not _may_have(search.machine, need):
+    oldest = None if need is None else _oldest_driver(found.found.spec, need, search.machine)
+    if oldest is None:
         return []
     told = f"torch {found.release.torch} built for CUDA {cuda}"
-    why = f"With driver {need.minimum} or newer, {found.name} fits: {told}."
+    why = f"With driver {oldest} or newer, {found.name} fits: {told}."
     return [Route("upgrade-driver", None, why)]
+
+
+def _oldest_driver(spec: Spec, need: DriverNeed, machine: Machine) -> str | None:
+    """The driver that surely runs a spec: the floor, or where that may not know the card, the toolkit's own one."""
+    for version in filter(None, (need.minimum, need.toolkit)):
+        newer = replace(machine, driver=DriverVersion(version_key(version), version))
+        if _may_have(machine, replace(need, minimum=version)) and fit_of_spec(spec, newer).fits:
+            return version
+    return None
 
 
 def _may_have(machine: Machine, need: DriverNeed) -> bool:

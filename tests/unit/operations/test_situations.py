@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import pytest
 
+from envkit.compat.tables import version_key
 from envkit.model.driver import DriverVersion, Gpu
 from envkit.operations.machine import Machine, described_machine
 from envkit.operations.routes import newest_fitting, routes_for
-from envkit.operations.spec_fit import fit_of
+from envkit.operations.spec_fit import fit_of, fit_of_spec
 from envkit.operations.specs import find_spec
 
 T4, K80, K40, GTX1080 = "Tesla T4", "Tesla K80", "Tesla K40m", "NVIDIA GeForce GTX 1080 Ti"
@@ -330,3 +332,39 @@ def test_a_newer_driver_runs_a_build_only_where_that_is_sure():
     assert known.why.startswith("Driver 450.80.02 or newer runs it")
     (unknown,) = [route for route in routes_for(("1.12.1", "11.3"), described_machine(old, [])) if route.spec is None]
     assert unknown.why.startswith("Driver 450.80.02 or newer is new enough for CUDA 11.3")
+
+
+DESCRIBED = (
+    ("418.87.01", "Tesla V100-SXM2-16GB", "linux-64"),
+    ("450.80.02", "NVIDIA GeForce RTX 2080 Ti", "linux-64"),
+    ("470.82.01", "Tesla K80", "linux-64"),
+    ("535.104.05", "NVIDIA GeForce RTX 5090", "linux-64"),
+    ("452.39", "GeForce RTX 3080", "win-64"),
+    ("572.16", "NVIDIA GeForce RTX 5070 Ti", "win-64"),
+    ("560.35.03", "NVIDIA GH200 480GB", "linux-aarch64"),
+)
+
+
+@pytest.mark.parametrize(("driver", "gpu", "platform"), DESCRIBED, ids=lambda value: str(value).replace(" ", "-"))
+def test_each_way_out_leads_to_what_surely_fits(driver, gpu, platform):
+    machine = described_machine(driver, [gpu], platform)
+    for name in (
+        "torch215-cu132",
+        "torch27-cu118",
+        "torch21-cu121",
+        "torch112-cu113",
+        "torch110-cu102",
+        "torch2.14.0-cpu",
+    ):
+        spec = find_spec(name).spec
+        for route in () if fit_of_spec(spec, machine).fits else routes_for(spec, machine):
+            if route.spec is not None:
+                assert route.spec != name
+                assert fit_of_spec(find_spec(route.spec).spec, machine).fits is True, route
+            told = re.match(r"(?:With driver (\S+) or newer, (\S+) fits|Driver (\S+) or newer runs it)", route.why)
+            if told is not None:
+                there = find_spec(told[2]).spec if told[2] else spec
+                version = told[1] or told[3]
+                newer = DriverVersion(version_key(version), version)
+                assert newer > machine.driver
+                assert fit_of_spec(there, replace(machine, driver=newer)).fits is True, route
