@@ -43,9 +43,15 @@ OF_THE_RUNNER = re.compile(r"PYTEST_|COV_|COVERAGE_")
 
 
 def pytest_configure() -> None:
-    """A shell starts background jobs with SIGINT ignored, and children inherit that: no test of Ctrl-C would work."""
+    """A shell starts background jobs with SIGINT ignored, nohup with SIGHUP, and children inherit that.
+
+    No test of Ctrl-C or of a closed terminal would work.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
+        signal.signal(hangup, signal.SIG_DFL)
 
 
 def environment_for(home: Path, shared: Path, *, network: bool) -> dict[str, str]:
