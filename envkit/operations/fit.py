@@ -52,7 +52,7 @@ def check_fit(lock: Lock, platform: str, options: CreateOptions, progress: Progr
     if lock.cuda is not None and machine.driver is None and not is_told:
         progress.note(
             f"No NVIDIA driver answers here, so the fit of a CUDA {lock.cuda} build cannot be judged. "
-            "State the target machine's driver with --driver V."
+            "State the target machine's driver with --driver V, or the CUDA that it serves with --cuda V."
         )
 
 

@@ -133,6 +133,7 @@ def test_a_login_node_makes_the_cuda_build(envkit, conda):
     assert done.code == 0, done.err
     assert "No NVIDIA driver answers here" in done.err
     assert "--driver" in done.err
+    assert "--cuda" in done.err
     assert (conda.envs / CUDA / "conda-meta" / "pytorch-1.12.1-py3.11_cuda11.3_cudnn8.3.2_0.json").is_file()
     assert done.json["environment"]["build_cuda"] == "11.3"
     assert (done.json["verify"]["verified"], done.json["snapshot"]) == (False, None)
