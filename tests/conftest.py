@@ -126,6 +126,15 @@ def real_toolkit_132(shared_folder: Path, make_environment) -> Path:
     return Path(json.loads(done.stdout)["toolkit"]["path"])
 
 
+@pytest.fixture
+def shared_pip(shared_folder: Path) -> None:
+    """The pip that envkit has unpacked, and Python compiled, is that of all tests of this run."""
+    shared, own = shared_folder / "pip", Path(os.environ["ENVKIT_HOME"]) / "cache" / "pip"
+    shared.mkdir(exist_ok=True)
+    own.parent.mkdir()
+    own.symlink_to(shared)
+
+
 @pytest.fixture(autouse=True)
 def _isolated(request: pytest.FixtureRequest, make_environment, tmp_path: Path) -> Iterator[None]:
     """Its own home, cache and configuration for the test; the test fails when it changes folder or variables."""

@@ -88,15 +88,6 @@ class Project:
 
 
 @pytest.fixture
-def shared_pip(shared_folder: Path) -> None:
-    """The pip that envkit has unpacked, and Python compiled, is that of all tests of this run."""
-    shared, own = shared_folder / "pip", Path(os.environ["ENVKIT_HOME"]) / "cache" / "pip"
-    shared.mkdir(exist_ok=True)
-    own.parent.mkdir()
-    own.symlink_to(shared)
-
-
-@pytest.fixture
 def project(tmp_path, monkeypatch, shared_pip):
     """A spec with its lock; torch (a stub) lies on its own index, numpy and pip (stubs) on the default one."""
     folder = tmp_path / "project"
