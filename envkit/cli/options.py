@@ -168,7 +168,7 @@ _CREATE_OPTIONS = (
     click.option(
         "--cuda",
         metavar="V|auto",
-        help="CUDA that the driver of the target machine serves. With torch==V: the build; auto: the best that fits.",
+        help="CUDA that the target machine's driver serves. With torch==V: the build or cpu; auto: the best that fits.",
     ),
     click.option("--driver", metavar="V", help="Driver version of the target machine, as in 535.54.03."),
     click.option("--gpu", "gpus", multiple=True, metavar="NAME", help="Name of a GPU of it; may be repeated."),

@@ -272,3 +272,8 @@ def test_what_was_probably_meant(name, hint):
     with pytest.raises(NotFoundError) as caught:
         spec_for(name, CreateOptions(), Silent())
     assert hint in caught.value.hint
+
+
+def test_the_cpu_build_may_be_asked_for_by_the_option():
+    found, _ = spec_for("torch==1.12.1", CreateOptions(cuda="cpu"), Silent())
+    assert found.spec.name == "torch112-cpu"
